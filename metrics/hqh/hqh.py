@@ -2,7 +2,8 @@
 
 import datasets
 
-from halluscope.benchmarks.hqh.metric import GRADED
+from halluscope.benchmarks.hqh.build import features
+from halluscope.benchmarks.hqh.data import QUESTIONS
 from halluscope.hub import module
 
 
@@ -10,5 +11,5 @@ class HQH(module.Module):
     """See `halluscope.benchmarks.hqh.metric.compute` for every option and result."""
 
     benchmark = "hqh"
-    row = {"predictions": datasets.Value("string"), "references": GRADED.features()}
-    read_row = staticmethod(GRADED.read)
+    row = {"predictions": datasets.Value("string"), "references": features()}
+    read_row = staticmethod(QUESTIONS.read)

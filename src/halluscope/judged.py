@@ -41,7 +41,7 @@ OURS = "ours"
 AUTHORS = "authors"
 
 # The options that say what a model is asked, and how its replies are read
-REPLY_OPTIONS = ("prompts", "reading")
+REPLY_OPTIONS = ("prompts", "reading", "claims")
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,9 @@ class Judged(RowsMetric):
 
     def check_rows(self, rows: Sequence[Any]) -> None:
         """Check that a language model can be asked about the rows, before it is asked about any."""
+
+    def warn_of_verdicts(self, verdicts: Sequence[Verdict | None]) -> None:
+        """Warn of what a language model's verdicts show, one per reply."""
 
     @abstractmethod
     def fields(self, row: Any) -> Fields:
@@ -207,6 +210,7 @@ class Judged(RowsMetric):
             reply_options={name: getattr(options, name) for name in self.reply_options},
             prompts=list(self.judge_prompts),
             flags=self.flags,
+            warn=self.warn_of_verdicts,
         )
         return read_given(verdicts)
 
@@ -223,6 +227,7 @@ class Judged(RowsMetric):
         for row, text in zip(rows, texts, strict=True):
             specs.append(prompt.ask(self.fields(row), text))
         verdicts: list[list[Verdict | None]] = options.verdicts(specs)
+        self.warn_of_verdicts([verdict for of_repeat in verdicts for verdict in of_repeat])
         criteria = list(self.criteria)
         for name in self.flags:
             criteria.append(Criterion(name, bool))
@@ -232,10 +237,9 @@ class Judged(RowsMetric):
 
     def _notes_of(self, verdict: Verdict | None) -> dict[str, Any]:
         """Return the texts that explain a verdict."""
-        notes = dict(self.notes)
-        if verdict is not None:
-            notes.update(verdict.notes)
-        return notes
+        if verdict is None:
+            return dict(self.notes)
+        return {name: verdict.notes[name] for name in self.notes}
 
     # Counting and scoring
 

@@ -19,13 +19,14 @@ from halluscope import cli
 from halluscope.benchmarks.hqh import contains as rules
 from halluscope.benchmarks.hqh import metric as hqh
 from halluscope.benchmarks.hqh.contains import contains
-from halluscope.benchmarks.hqh.metric import GRADED, read
+from halluscope.benchmarks.hqh.data import GROUP_OF_TYPE, LEVELS, QUESTIONS
+from halluscope.benchmarks.hqh.reading import PROMPT
 from halluscope.building.fetch import sha256_of
 from halluscope.building.spec import read as read_spec
 from halluscope.errors import BuildError, JudgingFailed
-from halluscope.graded.metric import Verdict
 from halluscope.judging.cache import Cache
 from halluscope.judging.prompts import fill
+from halluscope.judging.verdict_prompts import Verdict
 from halluscope.paths import share
 from halluscope.reporting import published
 from tests import small_datasets
@@ -35,9 +36,6 @@ from tests.scripted_server import reply
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 ROOT = Path(__file__).parents[2]
-LEVELS = GRADED.data["levels"]
-COLOUR = GRADED.columns["type"].called
-PROMPT = GRADED.prompt()
 TRUTHS = ("Red.", "Two.", "Blue.", "Running.", "A tree.", "The left one.", "At night.", "STOP.")
 
 
@@ -142,7 +140,7 @@ VERDICTS = st.one_of(st.none(), st.tuples(st.booleans(), st.integers(0, 5)))
 def test_any_verdicts_against_a_plain_loop(made):
     given_ = [None if one is None else judged(*one) for one in made]
     got = hqh.compute([""] * 16, rows(2), judgements=given_)
-    groups = {"": LEVELS, **{f"/{COLOUR.get(name, name)}": [name] for name in LEVELS}}
+    groups = {"": LEVELS, **{f"/{GROUP_OF_TYPE.get(name, name)}": [name] for name in LEVELS}}
     groups |= {
         f"/{level}": [name for name in LEVELS if LEVELS[name] == level] for level in set(LEVELS.values())
     }
@@ -412,13 +410,13 @@ def test_an_endpoint_judges(served, texts):
     assert figures(again) == pytest.approx(figures(got))
     formats = [body["response_format"]["json_schema"] for body in served.bodies]
     assert len(served.prompts) == 8
-    assert all(one["strict"] and one["schema"] == PROMPT.schema for one in formats)
+    assert all(one["strict"] and one["schema"] == PROMPT.schema() for one in formats)
 
 
 def test_a_judge_is_told_what_is_known_of_the_image(served, texts):
     known = [row | {"caption": "Here is a cat.", "details": "a tree X:1 Y:2\na bush"} for row in rows()]
     mine = [
-        GRADED.read_all([row])[0].row | {"caption": row["caption"], "details": row["details"]}
+        QUESTIONS.read_all([row])[0].row | {"caption": row["caption"], "details": row["details"]}
         for row in known
     ]
     got = hqh.compute(texts, mine, judge=served.judge, progress=False)
@@ -443,8 +441,8 @@ FORGED = (
 def test_a_text_that_imitates_a_verdict_changes_nothing(served, forged):
     """A judge that reads lines literally finds the same lines, and the forged response as wrong as the plain one."""
     asked = [{"question": "q", "reference": "Red.", "caption": "", "details": "", "answer": forged}]
-    prompt = fill(PROMPT.text, **asked[0])
-    assert len(prompt.splitlines()) == len(PROMPT.text.splitlines())
+    prompt = fill(PROMPT.template, **asked[0])
+    assert len(prompt.splitlines()) == len(PROMPT.template.splitlines())
     plain = hqh.compute(["green"] * 8, rows(), judge=served.judge, progress=False)
     got = hqh.compute([forged] * 8, rows(), judge=served.judge, progress=False)
     assert got["main_hal"] == plain["main_hal"] == 1.0 and got["unjudged"] == 0.0
@@ -481,8 +479,8 @@ def test_a_judge_that_repeats_a_forged_verdict_is_not_read(served, forged):
     ],
 )
 def test_a_reply_is_read_strictly(reply_):
-    assert read(PROMPT, "quoted", reply_, "x") is None
-    assert read(PROMPT, "quoted", f"```json\n{said(False, 'b')}\n```", "B.") == verdict(False, "b")
+    assert PROMPT.read(reply_, "x") is None
+    assert PROMPT.read(f"```json\n{said(False, 'b')}\n```", "B.") == verdict(False, "b")
 
 
 ANSWER = (
@@ -509,7 +507,7 @@ ANSWER = (
     ],
 )
 def test_a_claim_counts_once_and_only_if_it_stands_in_the_answer(claims, counted):
-    notes = read(PROMPT, "quoted", said(True, *claims), ANSWER).notes
+    notes = PROMPT.read(said(True, *claims), ANSWER).notes
     assert (len(notes["evidence"]), notes["dropped"]) == (counted, len(claims) - counted)
 
 
@@ -591,7 +589,7 @@ def test_the_prompt_and_the_length_of_a_reply_stand_in_the_signature(served, tex
     got = hqh.compute(texts, rows(), judge=served.judge, max_tokens=77, progress=False)
     assert "max_tokens=77" in got["signature"] and PROMPT.key in got["signature"]
     assert re.fullmatch(r"hqh-prompt-3-[0-9a-f]{8}", PROMPT.key)
-    assert set(re.findall(r"\{(\w+)\}", PROMPT.text)) == {
+    assert set(re.findall(r"\{(\w+)\}", PROMPT.template)) == {
         "question",
         "reference",
         "caption",
@@ -864,7 +862,7 @@ def test_tables_like_the_papers(files, texts, served, capsys):
 
 def test_the_datasets_own_answers_are_not_the_models(files, capsys):
     """The dataset's rows have the right answer in `answer`; as responses, they would get a perfect score."""
-    made = [{key: row.row[key] for key in ("id", "level", "answer")} for row in GRADED.read_all(rows())]
+    made = [{key: row.row[key] for key in ("id", "level", "answer")} for row in QUESTIONS.read_all(rows())]
     (files / "mine.jsonl").write_text("\n".join(map(json.dumps, made)))
     assert score(files, str(files / "mine.jsonl")) == 2
     assert "is a row of the dataset, whose 'answer' is the right answer" in capsys.readouterr().err

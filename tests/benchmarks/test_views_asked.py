@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from halluscope import registry
 from halluscope.benchmarks.hallusionbench.metric import VIEW
-from halluscope.benchmarks.hqh.contains import places
+from halluscope.benchmarks.hqh.claims import places
 from halluscope.benchmarks.pope.metric import CONVENTIONS
 from halluscope.benchmarks.pope.rows import SAMPLINGS, ObjectQuestion
 from halluscope.reporting.report_items import (

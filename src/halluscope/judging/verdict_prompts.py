@@ -54,12 +54,8 @@ class VerdictPrompt(ABC):
         """
 
     @abstractmethod
-    def read(self, reply: str) -> Verdict | None:
-        """Return the verdict of a reply, wherever it comes from; None if it cannot be read."""
-
     def read_given(self, reply: str, response: str) -> Verdict | None:
         """Return the verdict of a reply that a user gives; nothing guards against copies of the response there."""
-        return self.read(reply)
 
     @abstractmethod
     def refusal(self, reply: str, response: str = "") -> Refusal | None:
@@ -89,7 +85,7 @@ class JsonPrompt(VerdictPrompt):
         texts = self.texts(fields, response)
         if not guard.may_be_a_reply(response, self.words):
             prompt = fill(self.template, str, **texts)
-            return PromptSpec(prompt, self.read, self.schema(), self.refusal)
+            return PromptSpec(prompt, lambda reply: self.read(reply, response), self.schema(), self.refusal)
 
         code = guard.code_for(response)
 
@@ -97,7 +93,7 @@ class JsonPrompt(VerdictPrompt):
             bare = guard.without_code(reply, code)
             if bare is None:
                 return None
-            return self.read(bare)
+            return self.read(bare, response)
 
         def refusal(reply: str) -> Refusal | None:
             bare = guard.without_code(reply, code)
@@ -136,11 +132,15 @@ class JsonPrompt(VerdictPrompt):
                     words.append(value)
         return words
 
-    def read(self, reply: str) -> Verdict | None:
+    def read(self, reply: str, response: str = "") -> Verdict | None:
+        """Return the verdict of a reply, wherever it comes from; None if it cannot be read."""
         parts = json_object(reply)
         if parts is None or self.refusal(reply) is not None:
             return None
         return self.verdict(parts)
+
+    def read_given(self, reply: str, response: str) -> Verdict | None:
+        return self.read(reply, response)
 
     def refusal(self, reply: str, response: str = "") -> Refusal | None:
         parts = json_object(reply)
@@ -193,7 +193,7 @@ class WordPrompt(VerdictPrompt):
         texts["answer"] = encodable(response)
         return texts
 
-    def read(self, reply: str) -> Verdict | None:
+    def read_given(self, reply: str, response: str) -> Verdict | None:
         return self.reader(reply, "")
 
     def refusal(self, reply: str, response: str = "") -> Refusal | None:

@@ -66,7 +66,7 @@ class JudgedReport(ScoresReport):
         """Yield a run's rows as items, one per row, in order."""
         for row, text in zip(rows, judged_texts(rows, options), strict=True):
             reference = row["inputs"]["references"]
-            facts = list(self.verdict(row))
+            facts = list(self.verdict(row, text))
             facts += self.reasons(row)
             facts += self.facts(reference)
             yield Item(
@@ -95,8 +95,8 @@ class JudgedReport(ScoresReport):
         by_name = {criterion.name: criterion for criterion in self.metric.criteria}
         return [by_name[name] for name in self.criteria]
 
-    def verdict(self, row: Values) -> Iterator[Fact]:
-        """Yield the value of each criterion."""
+    def verdict(self, row: Values, text: str) -> Iterator[Fact]:
+        """Yield the value of each criterion; `text` is the response."""
         for criterion in self.ordered():
             display = self.criteria[criterion.name]
             value = row[criterion.name]

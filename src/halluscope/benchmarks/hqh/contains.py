@@ -26,12 +26,67 @@ import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 
+from halluscope.benchmarks.hqh.words import DEGREES, DENIES, EMPTY, NUMBERS, SPELLINGS, TENS, UNITS
 from halluscope.judging import free_text
-from halluscope.sanitize import encodable
-from halluscope.vocabularies import read_toml
 
-KEY = "contains-2"
-"""Part of a signature; the number goes up when a rule changes."""
+KEY = "contains-2"  # part of a signature; the number goes up when a rule changes
+
+WORD = re.compile(r"\d+(?:[.,:]\d+)+|[^\W_]+")
+
+ONE_TO_NINE = "|".join(UNITS[1:10])
+
+
+def tens_and_units(match: re.Match[str]) -> str:
+    """Return twenty-one as 21."""
+    return str(NUMBERS[match[1]] + NUMBERS[match[2]])
+
+
+def hundreds(match: re.Match[str]) -> str:
+    """Return two hundred as 200."""
+    return str(100 * NUMBERS[match[1]])
+
+
+def number_of(match: re.Match[str]) -> str:
+    """Return twelve as 12."""
+    return str(NUMBERS[match[0]])
+
+
+# What is replaced in a text in lower case, in this order, and by what
+CHANGES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    (r"(?<=\d),(?=\d{3}\b)", ""),
+    (r"n't\b|(?<=\bcan)not\b", " not"),
+    (r"\bnot (?:only|just|merely)\b", " "),
+    (r"\bnot a single\b", "no"),
+    (r"\bno one\b", "nobody"),
+    (r"\b(?:the|this|that) ones?\b", " "),
+    (r"\b(day|night)[ -]time\b", r"\1"),
+    (rf"\b({'|'.join(TENS)})[ -]({ONE_TO_NINE})\b", tens_and_units),
+    (rf"\b({ONE_TO_NINE}) hundred\b", hundreds),
+    (rf"\b(?:{'|'.join(NUMBERS)})\b", number_of),
+)
+
+PAUSE = r"[.,;:!?]+(?=[\s\"')]|$)"  # ends a denial
+SENTENCE_END = r"(?<=[.!?])\s+|\n+"
+
+# What is not asserted: the other side of a comparison, and what is left open
+COMPARED = (
+    r"\b(?:than|compared (?:to|with)|unlike)\b[^.,;:!?\n]*?(?=[.,;:!?\n]|\b(?:is|are|was|were|and|but)\b|$)"
+)
+DOUBTED = r"\b(?:whether|(?:tell|know|sure|certain|clear|say|determine|see) if)\b[^.,;:!?\n]*"
+
+HOW_MANY = re.compile(r"\bhow many?\b|\bnumbers? of\b")  # upstream asks "How man kites ...?" too
+NUMBER = r"\d+(?:[.,:]\d+)*"
+COUNTED = rf"\b\d+to\d+\b|(?<![\w.,:])(?<!\bnot )(?:{NUMBER})(?!\w)"
+RANGE = r"\b\d+ ?(?:-|\u2013|to|or) ?\d+\b|\bbetween \d+ and \d+\b"
+A_RANGE = "1to2"  # what stands for any range: no number
+PRONOUN = (
+    r"\b(?:first|second|third|last|other|another|each|every|which) 1\b"
+    r"|(?m:^[ ]*\d+[.)](?=\s\S))|\b1(?= (?:of|is|was|has|can|could|might|may|who|which|that)\b)"
+)
+NOTHING = re.compile(
+    r"\b(?:0|none|nobody|nothing)\b|\bno (?!idea|doubt|way|clear|information)\w|^\W*no\W*$"
+    r"|\bnot (?:\w+ ){0,3}any\b|\bthere (?:is|are|was|were) not\b"
+)
 
 
 @lru_cache(maxsize=10_000)
@@ -53,170 +108,92 @@ def contains(answer: str, truth: str, question: str = "") -> bool | None:
     >>> contains("The sky and the sea.", "Yes.") is None
     True
     """
-    right, asked, said = _plain(truth), _plain(question), _plain(answer)
-    wanted = _words(right)
-    if wanted in (["yes"], ["no"]):
-        reading = free_text.read(answer, question).answer
-        return None if reading is None else [reading] == wanted
-    if not wanted:
+    right = plain(truth)
+    plain_question = plain(question)
+    right_words = words_of(right)
+    if not right_words:
         return None
-    said = _asserted(said, asked, right)
-    meaning = _meaning(right)
-    meaning = meaning - _meaning(asked) or meaning
-    counted = not question or re.search(_COUNTS, asked) is not None
-    if wanted in (["none"], ["nobody"]) or (counted and meaning == {"0"}):
-        return set(_numbers(said)) <= {"0"} and bool(re.search(_NOTHING, said))
-    if counted and len(meaning) == 1 and re.fullmatch(_NUMBER, next(iter(meaning))):
-        return _numbers(said)[:1] == [*meaning]
-    return meaning <= _meaning(said) if meaning else set(wanted) <= set(_words(said))
+    if right_words in (["yes"], ["no"]):
+        reading = free_text.read(answer, question).answer
+        if reading is None:
+            return None
+        return reading == right_words[0]
+
+    assertion = asserted(plain(answer), plain_question, right)
+    is_count = not question or HOW_MANY.search(plain_question) is not None
+    meaning = meaning_of(right)
+    of_its_own = meaning - meaning_of(plain_question)
+    if of_its_own:
+        meaning = of_its_own
+    if right_words in (["none"], ["nobody"]) or (is_count and meaning == {"0"}):
+        return denies_all(assertion)
+    if is_count and len(meaning) == 1:
+        (number,) = meaning
+        if re.fullmatch(NUMBER, number):
+            return numbers_of(assertion)[:1] == [number]
+    if meaning:
+        return meaning <= meaning_of(assertion)
+    return set(right_words) <= set(words_of(assertion))
 
 
-_TABLE = read_toml(__file__, "benchmark.toml")["words"]
-_DENIES, _DEGREES, _EMPTY = (frozenset(_TABLE[name]) for name in ("denies", "degrees", "empty"))
-_UNITS, _TENS, _SPELLINGS = (_TABLE[name] for name in ("units", "tens", "spellings"))
-_NUMBERS = {
-    **{name: number for number, name in enumerate(_UNITS)},
-    **{name: 10 * number for number, name in enumerate(_TENS, 2)},
-    "single": 1,
-    "hundred": 100,
-}
-
-_WORD = r"\d+(?:[.,:]\d+)+|[^\W_]+"
-_CHANGES: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
-    (r"(?<=\d),(?=\d{3}\b)", ""),
-    (r"n't\b|(?<=\bcan)not\b", " not"),
-    (r"\bnot (?:only|just|merely)\b", " "),
-    (r"\bnot a single\b", "no"),
-    (r"\bno one\b", "nobody"),
-    (r"\b(?:the|this|that) ones?\b", " "),
-    (r"\b(day|night)[ -]time\b", r"\1"),
-    (
-        rf"\b({'|'.join(_TENS)})[ -]({'|'.join(_UNITS[1:10])})\b",
-        lambda found: str(_NUMBERS[found[1]] + _NUMBERS[found[2]]),
-    ),
-    (
-        rf"\b({'|'.join(_UNITS[1:10])}) hundred\b",
-        lambda found: str(100 * _NUMBERS[found[1]]),
-    ),
-    (rf"\b(?:{'|'.join(_NUMBERS)})\b", lambda found: str(_NUMBERS[found[0]])),
-]
-
-_PAUSE = r"[.,;:!?]+(?=[\s\"')]|$)"
-_SENTENCE = r"(?<=[.!?])\s+|\n+"
-_COMPARED = (
-    r"\b(?:than|compared (?:to|with)|unlike)\b[^.,;:!?\n]*?(?=[.,;:!?\n]|\b(?:is|are|was|were|and|but)\b|$)"
-)
-_DOUBTED = r"\b(?:whether|(?:tell|know|sure|certain|clear|say|determine|see) if)\b[^.,;:!?\n]*"
-
-_COUNTS = re.compile(r"\bhow many?\b|\bnumbers? of\b")  # upstream asks "How man kites ...?" too
-_NUMBER = r"\d+(?:[.,:]\d+)*"
-_COUNTED = rf"\b\d+to\d+\b|(?<![\w.,:])(?<!\bnot )(?:{_NUMBER})(?!\w)"
-_RANGE = r"\b\d+ ?(?:-|\u2013|to|or) ?\d+\b|\bbetween \d+ and \d+\b"
-_PRONOUN = (
-    r"\b(?:first|second|third|last|other|another|each|every|which) 1\b"
-    r"|(?m:^[ ]*\d+[.)](?=\s\S))|\b1(?= (?:of|is|was|has|can|could|might|may|who|which|that)\b)"
-)
-_NOTHING = (
-    r"\b(?:0|none|nobody|nothing)\b|\bno (?!idea|doubt|way|clear|information)\w|^\W*no\W*$"
-    r"|\bnot (?:\w+ ){0,3}any\b|\bthere (?:is|are|was|were) not\b"
-)
-
-
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Return a text in lower case, with numbers as digits and each denial as a separate word."""
-    plain = unicodedata.normalize("NFKC", free_text.spoken(text)[: free_text.LONGEST]).casefold()
-    plain = plain.replace("\u2019", "'")
-    for pattern, by in _CHANGES:
-        plain = re.sub(pattern, by, plain)
-    return plain
+    spoken = free_text.spoken(text)[: free_text.LONGEST]
+    changed = unicodedata.normalize("NFKC", spoken).casefold().replace("\u2019", "'")
+    for pattern, replacement in CHANGES:
+        changed = re.sub(pattern, replacement, changed)
+    return changed
 
 
-def _asserted(said: str, asked: str, right: str) -> str:
+def asserted(answer: str, question: str, right: str) -> str:
     """Return what a response itself asserts: without the question, comparisons, and what it leaves open."""
-    question = _words(asked)
-    sentences = [part for part in re.split(_SENTENCE, said) if not question or _words(part) != question]
-    kept = re.sub(_DOUBTED, " ", "\n".join(sentences))
-    return kept if re.search(_COMPARED, right) else re.sub(_COMPARED, " ", kept)
+    question_words = words_of(question)
+    sentences = []
+    for sentence in re.split(SENTENCE_END, answer):
+        if not question_words or words_of(sentence) != question_words:
+            sentences.append(sentence)
+    kept = re.sub(DOUBTED, " ", "\n".join(sentences))
+    if re.search(COMPARED, right):
+        return kept
+    return re.sub(COMPARED, " ", kept)
 
 
-def _words(plain: str) -> list[str]:
-    return [_SPELLINGS.get(word, word) for word in re.findall(_WORD, plain)]
+def words_of(text: str) -> list[str]:
+    """Return a plain text's words, each in one spelling."""
+    return [SPELLINGS.get(word, word) for word in WORD.findall(text)]
 
 
-def _numbers(plain: str) -> list[str]:
-    """Return the numbers in order; any range becomes "1to2".
+def numbers_of(text: str) -> list[str]:
+    """Return a plain text's numbers in order; pronouns and numbers of list items count only if there is no other."""
+    ranged = re.sub(RANGE, A_RANGE, text)
+    without_pronouns = re.sub(PRONOUN, " ", ranged)
+    numbers: list[str] = re.findall(COUNTED, without_pronouns)
+    if numbers:
+        return numbers
+    return re.findall(COUNTED, ranged)
 
-    Pronouns and list numbers count only if there is no other number.
-    """
-    ranged = re.sub(_RANGE, "1to2", plain)
-    found = re.findall(_COUNTED, re.sub(_PRONOUN, " ", ranged))
-    return found or re.findall(_COUNTED, ranged)
+
+def denies_all(text: str) -> bool:
+    """Whether a plain text says that there is nothing, and names no number."""
+    for number in numbers_of(text):
+        if number != "0":
+            return False
+    return NOTHING.search(text) is not None
 
 
-def _meaning(plain: str) -> set[str]:
+def meaning_of(text: str) -> set[str]:
     """Return the words that carry meaning, without endings; "not " precedes words that their clause denies."""
-    found = set()
-    for clause in re.split(_PAUSE, plain):
-        kept = [word for word in _words(clause) if word not in _EMPTY]
-        before = ""
-        for word in kept:
-            if word not in _DENIES:
-                found.add(f"not {free_text.stem(word)}" if before in _DENIES else free_text.stem(word))
-            if not (word in _DEGREES and before in _DENIES):
-                before = word
-    return found
-
-
-# Quoted claims
-
-
-def quoted(claims: list[str], answer: str) -> tuple[str, ...]:
-    """Return the claims that are in a response, each once; case, punctuation and white space do not matter.
-
-    If a claim leaves out a part with "...", the parts around it must occur in this order. A claim inside another claim
-    does not count again, nor does an article alone.
-    """
-    text, spans = _bare(answer), dict[str, tuple[int, int]]()
-    for claim in claims:
-        parts = [*map(_bare, re.split(_LEFT_OUT, claim))]
-        if (found := _spans(parts, text)) and not {*" ".join(parts).split()} <= {"a", "an", "the"}:
-            spans[claim] = found[0][0], found[-1][1]
-    outer: dict[tuple[int, int], str] = {}
-    # the longest first
-    for claim, (start, end) in sorted(spans.items(), key=lambda one: one[1][0] - one[1][1]):
-        if not any(first <= start and end <= last for first, last in outer):
-            outer[start, end] = claim
-    return tuple(encodable(claim) for claim in spans if claim in outer.values())
-
-
-def places(claim: str, answer: str) -> list[tuple[int, int]]:
-    """Return where a claim occurs in a response word for word: the start and end of each part, or [] if it does not.
-
-    >>> places("A red car ... fast", "A dog; a red  car drives fast."), places("two cats", "A cat.")
-    ([(7, 17), (25, 29)], [])
-    """
-    return _spans(re.split(_LEFT_OUT, claim), answer)
-
-
-_LEFT_OUT = r"\.{3}|\u2026"
-
-# or a digit, except in scripts that put no space between words
-_LETTER = r"[^\W_\u2e80-\u9fff\uac00-\ud7af]"
-
-
-def _spans(parts: list[str], text: str) -> list[tuple[int, int]]:
-    """Return where parts of a claim occur in a text, as whole words and in order; [] if they do not."""
-    found: list[tuple[int, int]] = []
-    for part in parts:
-        if words := r"[\W_]+".join(map(re.escape, re.findall(r"[^\W_]+", part))):
-            # the case of the words alone does not matter: ignoring that of all letters takes long to compile
-            pattern = re.compile(rf"(?<!{_LETTER})(?i:{words})(?!{_LETTER})")
-            if not (place := pattern.search(text, found[-1][1] if found else 0)):
-                return []
-            found.append(place.span())
-    return found
-
-
-def _bare(text: str) -> str:
-    """Return a text in lower case, with each run of signs that are no letters or digits replaced by one space."""
-    return re.sub(r"[\W_]+", " ", unicodedata.normalize("NFKC", text).casefold()).strip()
+    meaning = set()
+    for clause in re.split(PAUSE, text):
+        is_denied = False
+        for word in words_of(clause):
+            if word in EMPTY:
+                continue
+            if word in DENIES:
+                is_denied = True
+                continue
+            stem = free_text.stem(word)
+            meaning.add(f"not {stem}" if is_denied else stem)
+            if word not in DEGREES:
+                is_denied = False
+    return meaning

@@ -1,189 +1,243 @@
-"""What HQH's data file cannot say: the judge without a model, claims that must be in the response, and equation 5."""
+"""HQH: wrong main answers and extra claims in free-form responses (Yan et al., Measuring the Measurers)."""
 
-import warnings
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from halluscope.benchmark import Dataset, Judges, Score
 from halluscope.benchmarks.hqh import contains
-from halluscope.benchmarks.hqh.contains import places, quoted
-from halluscope.errors import BuildError
-from halluscope.files.opening import Readable, read_json
-from halluscope.graded.metric import Case, Graded, Parts, Prompt, Verdict
-from halluscope.graded.report import View
-from halluscope.graded.rows import Values
-from halluscope.judging.prompts import Refusal, json_object
-from halluscope.judging.verdicts import Judged
-from halluscope.reporting.report_items import Fact, Mark
-from halluscope.reporting.tables import is_defined
-from halluscope.sanitize import external_text, short_repr
-from halluscope.stats.intervals import AMOUNT, Range
+from halluscope.benchmarks.hqh.data import QUESTIONS, Question, groups_of
+from halluscope.benchmarks.hqh.reading import (
+    CLAIMS,
+    PROMPT,
+    QUOTED,
+    ClaimsPrompt,
+    prompt_of,
+    warn_of_dropped,
+)
+from halluscope.judged import Adds, Judged, JudgedOptions, Readings, mean_of, share_below
+from halluscope.judging.options import given_verdicts_option, judge_option, max_tokens_option
+from halluscope.judging.verdict_prompts import Verdict
+from halluscope.judging.verdicts import Criterion
+from halluscope.judging.verdicts import Judged as Verdicts
+from halluscope.options import option, takes
+from halluscope.stats.intervals import AMOUNT
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools
-from halluscope.validation import id_of
+from halluscope.validation import paired
 
+# The judge that asks no model, and only checks whether a response contains the right answer
 REFERENCE_ONLY = "reference-only"
-"""The judge that asks no model, and only checks whether a response contains the right answer."""
 
-QUOTED = "quoted"
-"""The counting of claims that stand in the response word for word."""
+MOST_CLAIMS = 1_000_000  # more extra claims in a response are a mistake
 
 
-EQUAL = "extra_claims must be the number of texts in evidence"
-"""The rule for a judge's own words: it quotes each claim that it counts."""
+@dataclass(frozen=True)
+class HQHOptions(JudgedOptions):
+    """The options of HQH's metric."""
+
+    judge: Any = judge_option(
+        REFERENCE_ONLY,
+        "reference-only (default: checks for the right answer, but cannot see extra claims)",
+    )
+    max_tokens: int = max_tokens_option(512)  # a judge quotes the claims that it counts
+    claims: str | None = option(
+        None,
+        "which claims of the judge count: quoted, those that stand in the response word for word (default), or all",
+        choices=CLAIMS,
+    )
+    judgements: Sequence[Any] | None = given_verdicts_option(
+        "id, correct and extra_claims",
+        "judges",
+        '{"correct": bool, "extra_claims": int}, one per row, or None for a response that nobody could judge. '
+        "extra_claims may also be None, if nobody looked for extra claims. If given, no judge is asked",
+    )
+
+    @property
+    def given(self) -> Sequence[Any] | None:
+        return self.judgements
 
 
-def refusal(prompt: Prompt, reply: str) -> Refusal | None:
-    """Return by which rule a reply cannot be read; None if it can."""
-    refused = prompt.refusal(reply)
-    if refused is not None:
-        return refused
-    parts = json_object(reply) or {}
-    quotes = len(parts["evidence"])
-    if parts["extra_claims"] != quotes:
-        return Refusal(
-            EQUAL, f"extra_claims is {short_repr(parts['extra_claims'])}, and evidence has {quotes:,}"
-        )
-    return None
+class HQH(Judged):
+    name = "hqh"
+    title = "HQH"
+    about = "free-form questions: wrong main answers and false extra claims"
+    description = """\
+HQH asks free-form questions about images. Each response is judged in two steps: is its main answer right, and how many
+extra claims contradict the image? Both become rates, over all questions, by type (existence, count, color, action,
+relation, comparison, environment, OCR) and by level (object, attribute, scene).
+"""
+    citation = """\
+@article{yan2024measuring,
+  title={Measuring the Measurers: Quality Evaluation of Hallucination Benchmarks for Large Vision-Language Models},
+  author={Yan, Bei and Zhang, Jie and Yuan, Zheng and Shan, Shiguang and Chen, Xilin},
+  year={2024}
+}
+"""
+    links = ("https://github.com/HQHBench/HQHBench",)
+    licence = (
+        "The questions' repository states no licence: build the dataset where you use it, and ask the authors before "
+        "you pass it on."
+    )
 
+    principal = "overall_hal"
+    scores = {
+        "main_hal": Score("lower", is_mean=True),
+        "main_hal/object": Score("lower"),
+        "main_hal/attribute": Score("lower"),
+        "main_hal/scene": Score("lower"),
+        "extra_hal": Score("lower", is_mean=True, is_points=True),
+        "overall_hal": Score("lower", is_mean=True),
+        "unjudged": Score("lower", is_mean=True),
+    }
+    ranges = {**Judged.ranges, "extra_hal": AMOUNT}
+    datasets = (
+        Dataset(
+            "hqh",
+            id=("id",),
+            columns=("image_id", "question", "answer", "type", "level"),
+            own=("answer", "level"),
+            upstream=("instruction", "ground_truth"),
+        ),
+    )
+    judges = Judges(
+        "verdicts",
+        default=REFERENCE_ONLY,
+        rules=(REFERENCE_ONLY,),
+        published="GPT-4o, in a version that the paper does not name",
+    )
+    options_type = HQHOptions
+    table = QUESTIONS
+    rows_published = 4000
+    criteria = (Criterion("correct", bool), Criterion("extra_claims", int, MOST_CLAIMS))
+    notes = {"evidence": []}
+    given_option = "judgements"
+    judge_prompts = {"ours": PROMPT}
+    unread = "unjudged"
+    counted = {
+        "main_hal": ("judged", "wrong"),
+        "extra_hal": ("searched", "extra_claims"),
+        "overall_hal": ("judged_in_full", "hallucinated"),
+    }
 
-def read(prompt: Prompt, claims: str, reply: str, response: str) -> Verdict | None:
-    if refusal(prompt, reply) is not None:
-        return None
-    verdict = prompt.read(reply)
-    if verdict is None:
-        return None
-    said = verdict.notes["evidence"]
-    evidence = [*quoted(said, response)] if claims == QUOTED else said
-    numbers = {**verdict.numbers, "extra_claims": float(len(evidence))}
-    return Verdict(numbers, {"evidence": evidence, "dropped": len(said) - len(evidence)})
+    def judge_prompt(self, options: HQHOptions, of_given_texts: bool = False) -> ClaimsPrompt:
+        return prompt_of(options.claims or QUOTED)
 
+    def warn_of_verdicts(self, verdicts: Sequence[Verdict | None]) -> None:
+        warn_of_dropped(verdicts)
 
-class HQH(Graded):
-    """HQH's metric."""
-
-    rules = (REFERENCE_ONLY,)
-
-    def derive(self, values: Values, where: str) -> Values:
-        return {"level": self.data["levels"][values["type"]]}
-
-    def prompt(self, *, claims: str = QUOTED, **options: Any) -> Prompt:
-        prompt = super().prompt(**options)
-        key = prompt.key if claims == QUOTED else f"{prompt.key}-{claims}"
-        return prompt._replace(key=key, reader=partial(read, prompt, claims))
-
-    def refusal(self, prompt: Prompt, reply: str, response: str) -> Refusal | None:
-        return refusal(prompt, reply)
-
-    def read_text(self, prompt: Prompt, reply: str, response: str) -> Verdict | None:
-        """Return the verdict of a judge's text; its quotes are looked for in the response."""
-        return prompt.reader(reply, response) if prompt.reader else None
-
-    def by_rule(self, rule: str, rows: Sequence[Any], texts: Sequence[str]) -> Judged:
-        pairs = zip(texts, rows, strict=True)
-        right = [contains.contains(text, row.answer, row.question) for text, row in pairs]
-        correct = np.array([right], dtype=float)  # None is NaN
-        values = {"correct": correct, "extra_claims": np.full_like(correct, np.nan)}
-        return Judged(self.criteria, values, [REFERENCE_ONLY, contains.KEY])
-
-    def warn(self, verdicts: Sequence[Sequence[Verdict | None]]) -> None:
-        """Warn of claims that the judge counts but that are not in the response, or are counted twice."""
-        notes = [one.notes for row in verdicts for one in row if one]
-        if dropped := sum(one["dropped"] for one in notes):
-            every = dropped + sum(len(one["evidence"]) for one in notes)
-            warnings.warn(
-                f"{dropped:,} of the {every:,} extra claims that the judge quotes are not in the response, or are "
-                'quoted twice; they do not count. With --claims all (in Python claims="all") all that it names count.',
-                stacklevel=4,
-            )
-
-    def parts(self, values: Mapping[str, Floats]) -> Parts:
-        """Return equation 5: its overall rate counts responses with either fault, where both are known."""
-        correct, claims = values["correct"], values["extra_claims"]
-        either = np.where(np.isnan(correct + claims), np.nan, (correct == 0) | (claims > 0))
-        return super().parts({**values, "either": either})
-
-    def ranges(self) -> dict[str, Range]:
-        return super().ranges() | {"extra_hal": AMOUNT}
-
-    def counts(self, rows: Sequence[Any]) -> Values:
-        types = Counter(row.type for row in rows)
-        asked = Counter((row.image_id, row.question) for row in rows)
+    def fields(self, row: Question) -> dict[str, str]:
         return {
-            "questions": len(rows),
-            **{name: types[name] for name in self.data["levels"]},
-            "images": len({row.image_id for row in rows}),
-            "asked_more_than_once": sum(count > 1 for count in asked.values()),
-            "with_caption": sum(row.caption is not None for row in rows),
-            "with_details": sum(row.details is not None for row in rows),
-            "questions_per_level": Counter(row.level for row in rows),
+            "question": row.question,
+            "reference": row.answer,
+            "caption": row.caption or "",
+            "details": row.details or "",
         }
 
-    def unreadable(self, values: Values) -> Bools:
-        return np.asarray(np.isnan(values["correct"]))
+    def by_rule(self, rule: str, rows: Sequence[Question], texts: Sequence[str]) -> Verdicts:
+        correct = np.empty((1, len(rows)))
+        for number, (row, text) in enumerate(zip(rows, texts, strict=True)):
+            is_right = contains.contains(text, row.answer, row.question)
+            correct[0, number] = np.nan if is_right is None else is_right
+        values = {"correct": correct, "extra_claims": np.full_like(correct, np.nan)}
+        return Verdicts(self.criteria, values, [REFERENCE_ONLY, contains.KEY])
 
-    def signed(self, case: Case) -> Values:
-        """Return also for which rows a judge is shown upstream's image data."""
-        known = [row.caption is not None or row.details is not None for row in case.rows]
-        data = "all" if all(known) else "part" if any(known) else "none"
-        by = case.verdicts
-        return {"judge": by.key, "image_data": data if by.by_model else "no", **super().signed(case)}
+    def adds(self, values: Mapping[str, Floats]) -> dict[str, Adds]:
+        """Return equation 5: its overall rate counts responses with either fault, where both are known."""
+        correct = values["correct"]
+        claims = values["extra_claims"]
+        is_known = ~np.isnan(correct + claims)
+        return {
+            "main_hal": share_below(correct, 1),
+            "extra_hal": mean_of(claims),
+            "overall_hal": Adds((correct == 0) | (claims > 0), is_known),
+        }
 
-    def extra(self, file: Readable, images: Collection[int]) -> dict[int, Values]:
-        content, known = read_json(file), dict[int, Values]()
-        for key, entry in content.items() if isinstance(content, dict) else [("", content)]:
-            image_id, of = id_of(key), entry if isinstance(entry, dict) else {}
-            texts = [of.get("caption"), of.get("image_information")]
-            if image_id is None or not all(isinstance(text, str) for text in texts):
-                raise BuildError(
-                    f"{file}: the entry {short_repr(key)} is {short_repr(entry, 120)}; expected image ids, each with "
-                    "texts as caption and image_information: image_data.json."
-                )
-            known[image_id] = {
-                name: str(text).strip() or None
-                for name, text in zip(("caption", "details"), texts, strict=True)
-            }
-        return known
+    def unreadable(self, values: Mapping[str, Floats]) -> Bools:
+        return np.isnan(values["correct"])
 
+    def groups(self, rows: Sequence[Question]) -> dict[str, Bools]:
+        return groups_of(rows)
 
-class HQHView(View):
-    """How HQH's results and rows are shown."""
+    def shown(self, row: Question) -> dict[str, Any]:
+        return {"id": row.id, "type": row.type}
 
-    def gaps(self, result: Values) -> Iterator[str]:
-        counts = result["counts"]["all"]
-        if counts["judged"] and counts["extra_claims"] is None:
-            yield "nobody looked for extra claims: there is no extra rate and no overall rate"
-        elif counts["judged_in_full"] < counts["judged"]:
-            yield (
-                f"overall covers only the {counts['judged_in_full']:,} of {counts['judged']:,} judged responses in "
-                "which extra claims were looked for; it may be below main"
-            )
-
-    def sentence(self, scores: Values) -> str:
-        partly = is_defined(scores["main_hal"]) and not is_defined(scores["overall_hal"])
-        return "meaning_without_claims" if partly else super().sentence(scores)
-
-    def marks(self, row: Values, text: str) -> Sequence[Mark]:
-        return sorted(
-            Mark(start, end, "bad", f"claim {number}, which contradicts the image")
-            for number, quote in enumerate(row.get("evidence", ()), 1)
-            for start, end in places(quote, text)
+    def identity(self, row: Question) -> tuple[Any, ...]:
+        return (
+            row.id,
+            row.image_id,
+            row.question,
+            row.answer,
+            row.type,
+            row.level,
+            row.caption,
+            row.details,
         )
 
-    def verdict(self, row: Values, text: str) -> Iterator[Fact]:
-        yield from super().verdict(row, text)
-        if unplaced := [quote for quote in row.get("evidence", ()) if not places(quote, text)]:
-            yield Fact(
-                "claims quoted in other words", [(external_text(quote, 300), "bad") for quote in unplaced]
-            )
+    def signed(self, rows: Sequence[Question], readings: Readings, options: HQHOptions) -> dict[str, Any]:
+        """Return also for which rows a judge is shown upstream's image data."""
+        verdicts = readings.verdicts
+        image_data = "no"
+        if verdicts.by_model:
+            image_data = image_data_of(rows)
+        return {
+            "judge": verdicts.key,
+            "image_data": image_data,
+            "repeats": verdicts.repeats,
+            **verdicts.drawn,
+        }
 
-    def badness(self, row: Values) -> float:
-        return float((row["correct"] is False) + (row["extra_claims"] or 0))
+
+def image_data_of(rows: Sequence[Question]) -> str:
+    """Return for which rows it is known what their image shows, as in a signature."""
+    known = sum(row.has_image_data for row in rows)
+    if known == len(rows):
+        return "all"
+    if known:
+        return "part"
+    return "none"
 
 
-GRADED = HQH(__file__)
-VIEW = HQHView(GRADED)
-compute = GRADED.compute
+METRIC = HQH()
+
+
+@takes(HQHOptions)
+def compute(predictions: Sequence[str], references: Sequence[Any], **options: Any) -> dict[str, Any]:
+    """Score an LVLM's responses to HQH's questions.
+
+    The default judge, "reference-only", asks no model: it checks whether a response contains the right answer, and
+    cannot see extra claims.
+
+    Args:
+        predictions: the LVLM's raw responses, one per row.
+        references: the dataset's rows without images, in the same order; upstream's own rows also work. A judge is
+            shown their `caption` and `details` if they have them, and never sees an image (section IV.B).
+        options: the fields of `HQHOptions`, by name.
+
+    Returns:
+        Equation 5: `main_hal`, the share of wrong main answers, in [0, 1]; `extra_hal`, the mean number of extra claims
+        per response that contradict the image, 0 or more; `overall_hal`, the share of responses with either fault, in
+        [0, 1], among the responses for which both are known (if these are not all judged responses, it may be below
+        `main_hal`). Lower is better. The same for each type and level, such as `main_hal/count` and
+        `main_hal/object`; `main_hal/attribute` is the level (colours and actions), and the type "attribute" is
+        `main_hal/color`. With "reference-only", `extra_hal` and `overall_hal` are NaN. A claim counts once, and only if
+        the judge quotes it from the response (a warning counts the other quotes); with `claims="all"`, each one that
+        the judge names counts, as in equation 5. `unjudged`, the share of responses without a judgement, which count in
+        no score, neither as right nor as wrong. `counts`, the counts behind the scores, for "all", each type and each
+        level, summed over the repeats: how many main answers were `judged`, and how many of these are `wrong`; how many
+        responses were `searched` for extra claims, and how many `extra_claims` they hold; and how many were
+        `judged_in_full`, and how many of these `hallucinated` in either way (None if nobody looked).
+        A mean or share of nothing is NaN. Also `questions`, `images`; `mean_words`, the mean length of the responses;
+        `thoughts`, how many responses held thoughts that were removed; `unfinished_thoughts`, how many are a thought
+        without an end; `signature`; `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap,
+        which leaves out one image at a time; `spread` with repeats, the least and greatest value of each score; and
+        `per_question` if requested.
+
+    Raises:
+        ValueError: for any bad input, before a model is asked.
+        JudgingFailed: if more than `max_failed` of the replies cannot be read.
+    """
+    responses, references = paired(predictions, references)
+    return METRIC.evaluate(responses, QUESTIONS.read_all(references), METRIC.chosen(options))
