@@ -199,7 +199,6 @@ class.
     )
     options_type = AmberOptions
     table = ROWS
-    rows_published = 15220
 
     # The dataset's rows
 
