@@ -17,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from halluscope.benchmarks.amber import rows as amber
+from halluscope.benchmarks.amber.words import load_words
 from halluscope.reading.words import nouns
 from halluscope.reading.words import readers as reading
 from halluscope.reading.words.tokens import Word, forms_of
@@ -94,7 +94,7 @@ def compare(reader: str, truth: str, found: Nouns, known: Nouns) -> None:
 
 def is_known(noun: str) -> bool:
     """Whether a noun is one of AMBER's words."""
-    words = amber.load_words()
+    words = load_words()
     return words.spellings.get(noun, noun) in words.known
 
 

@@ -14,18 +14,17 @@ from hypothesis import strategies as st
 
 import halluscope
 from halluscope import cli
-from halluscope.benchmarks.amber import rows
-from halluscope.benchmarks.amber import rows as words
-from halluscope.benchmarks.amber.metric import compute
+from halluscope.benchmarks.amber.data import ROWS, read_pairs
+from halluscope.benchmarks.amber.metric import METRIC, compute
+from halluscope.benchmarks.amber.words import load_words
 from halluscope.errors import BuildError
-from halluscope.reading.words.tokens import Word
 from halluscope.reliability.parallel import parallel_form
 from halluscope.signature import keys_of
 from tests import small_datasets
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = json.loads((ROOT / "tests/golden/amber_official.json").read_text())
-WORDS = words.load_words()
+WORDS = load_words()
 
 
 def described(id=1, truth=("dog", "grass", "ball"), hallu=("person", "bench")):
@@ -77,11 +76,11 @@ def test_a_description_by_hand():
     truth, hallu = ("sky", "man", "ship", "ship"), ("bird", "sun")
     nouns = ["man", "man", "ship", "bird", "light", "dog", "unicorn"]
     assert "unicorn" not in WORDS.known and "light" in WORDS.safe
-    found = words.describe([*map(Word, nouns)], truth, hallu, WORDS, {})
-    assert found.mentions == ["man", "man", "ship", "bird", "light", "dog"]
-    assert found.hallucinated == ["bird", "dog"]
-    assert (found.covered, found.imagined) == ({1, 2}, {0})
-    got = compute(["-"], [described(truth=truth, hallu=hallu)], nouns=[nouns])
+    got = compute(["-"], [described(truth=truth, hallu=hallu)], nouns=[nouns], per_row=True)
+    (row,) = got["per_row"]
+    assert row["mentions"] == ["man", "man", "ship", "bird", "light", "dog"]
+    assert row["hallucinated"] == ["bird", "dog"]
+    assert (row["missed"], row["imagined"]) == (["sky", "ship"], ["bird"])
     assert (got["chair"], got["cover"], got["hal"], got["cog"]) == (2 / 6, 2 / 4, 1.0, 1 / 2)
     assert math.isnan(got["accuracy"]) and math.isnan(got["amber"]) and math.isnan(got["unreadable"])
 
@@ -142,11 +141,12 @@ def test_nouns_are_looked_up_in_a_dictionary():
     st.lists(st.sampled_from(sorted(WORDS.also)), min_size=1, max_size=6),
 )
 def test_a_mention_is_right_safe_or_hallucinated(nouns, truth, hallu):
-    found = words.describe([*map(Word, nouns)], truth, hallu, WORDS, {})
+    rows = [described(truth=truth, hallu=hallu), described(2, truth=truth, hallu=hallu)]
+    found, turned = compute(["-", "-"], rows, nouns=[nouns, nouns[::-1]], per_row=True)["per_row"]
     standing = {word for name in truth for word in (name, *WORDS.also[name])}
     wrong = [noun for noun in nouns if noun not in standing and noun not in WORDS.safe]
-    assert list(found.mentions) == nouns and list(found.hallucinated) == wrong
-    assert words.describe([*map(Word, nouns[::-1])], truth, hallu, WORDS, {}).covered == found.covered
+    assert found["mentions"] == nouns and found["hallucinated"] == wrong
+    assert turned["missed"] == found["missed"]
 
 
 # Answers
@@ -225,7 +225,7 @@ def test_intervals_leave_out_images():
 @pytest.fixture(scope="module")
 def real(upstream):
     folder = upstream / "amber"
-    return rows.load([str(folder / "annotations.json"), str(folder / "query/query_all.json")])
+    return METRIC.load([str(folder / "annotations.json"), str(folder / "query/query_all.json")])
 
 
 @pytest.mark.parametrize(("key", "similar"), [("result", None), ("result_similar", GOLDEN["similar"])])
@@ -261,7 +261,7 @@ def test_the_real_dataset(upstream, real, tmp_path):
     assert not stats["subset"]
     assert stats["counts"]["asked_twice"] == 10 and stats["counts"]["both_true_and_imagined"] == 61
     assert (stats["counts"]["yes"], stats["counts"]["no"]) == (4789, 9427)
-    assert rows.load([str(out)]) == real
+    assert METRIC.load([str(out)]) == real
 
 
 # The dataset and the door
@@ -278,7 +278,7 @@ def test_parts_may_be_missing_as_a_whole(built):
     assert one["questions"] == 1 and one["descriptions"] == 0 and one["part"] == [1, 4]
     assert keys_of(one["signature"])["tasks"] == "discriminative"
     # by what it states, without an id
-    (row,) = (row for row in rows.load([str(built)]) if row.id == 1005)
+    (row,) = (row for row in METRIC.load([str(built)]) if row.id == 1005)
     stated = [{"image": row.file_name, "query": row.prompt, "response": "No"}]
     assert halluscope.score("amber", stated, built)["part"] == [1, 4]
     whole = halluscope.score("amber", {"1": "A dog.", "1005": "No", "1006": "No", "1007": "No"}, built)
@@ -357,7 +357,7 @@ def test_what_else_is_refused(tmp_path):
     file = tmp_path / "rows.json"
     file.write_text("[]")
     with pytest.raises(BuildError, match="expected one of each"):
-        rows.read_upstream(file, file)
+        ROWS.read_authors([file, file])
 
 
 def test_similar_words_from_a_file(tmp_path):
@@ -394,10 +394,10 @@ def model(tmp_path):
 
 def test_the_builder_finds_synonyms(model, tmp_path):
     out = small_datasets.build("amber", tmp_path, vectors_of=str(model))
-    assert rows.read_pairs(f"{out}:similar") == [("cloud", "light"), ("cloud", "sun"), ("lake", "sea")]
+    assert read_pairs(f"{out}:similar") == [("cloud", "light"), ("cloud", "sun"), ("lake", "sea")]
     counts = json.loads((out / "stats.json").read_text())["counts"]
     assert (counts["pairs_of_synonyms"], counts["vectors"]) == (3, "en_tiny-1.2.3")
-    assert [row.id for row in rows.load([str(out)])] == [1, 1005, 1006, 1007]
+    assert [row.id for row in METRIC.load([str(out)])] == [1, 1005, 1006, 1007]
     texts, seen = ["The cloud."], [described(truth=("sun",), hallu=())]
     given = compute(texts, seen, similar=[["cloud", "light"], ["sea", "lake"], ["sun", "cloud"]])
     built = compute(texts, seen, similar=f"{out}:similar")
@@ -430,14 +430,14 @@ def test_models_that_know_no_synonyms(tmp_path):
 )
 def test_questions_whose_subject_amber_knows(prompt, dimension, expected):
     row = asked(1005, dimension, "yes") | {"prompt": prompt}
-    (parallel,) = parallel_form([row], subject=rows.subject).rows
+    (parallel,) = parallel_form([row], subject=METRIC.subject).rows
     assert parallel["answer"] == "no"
     assert re.fullmatch(rf"Is it (false|untrue) that {re.escape(expected)}", parallel["prompt"])
     assert parallel_form([row]).refused == {"no rule can tell where its subject ends": [0]}
 
 
 def test_every_real_row_has_a_parallel_form(real):
-    form = parallel_form([row.row for row in real], subject=rows.subject)
+    form = parallel_form([row.row for row in real], subject=METRIC.subject)
     assert Counter(form.methods) == {"rephrased": 1004, "negated": 14216} and not form.refused
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halluscope import registry, vocabularies
-from halluscope.benchmarks.amber import rows as amber_words
+from halluscope.benchmarks.amber.words import load_words
 from halluscope.benchmarks.chair import metric as chair_words
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.votes import NO, OTHER, YES
@@ -26,7 +26,7 @@ from halluscope.scoring import Ready
 from tests.benchmarks.test_amber import asked, described
 
 COCO = vocabularies.load("coco")
-AMBER = amber_words.load_words()
+AMBER = load_words()
 TRUE = [["dog", "cat"], [], ["umbrella", "toilet", "person"], ["bus", "cup", "hot dog"]]
 """What is in the images of made texts."""
 

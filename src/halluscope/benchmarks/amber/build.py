@@ -7,70 +7,90 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from datasets import Features, Value
+from datasets import Features, Image, List, Value
 
-from halluscope.benchmarks.amber.rows import (
-    DISCRIMINATIVE,
-    GENERATIVE,
-    PAIR,
-    ROWS,
-    SIMILAR,
-    load_words,
-    read_upstream,
-)
-from halluscope.building.command import builder
+from halluscope.benchmarks.amber.data import KINDS, PAIR, ROWS, SIMILAR, TASKS, AmberRow
+from halluscope.benchmarks.amber.words import load_words
+from halluscope.building.command import Builder
 from halluscope.building.output import Order, Table
 from halluscope.errors import BuildError, needs
 from halluscope.sanitize import one_line, short_repr
 
-ALIKE = (
-    0.8  # Two words are synonyms if the cosine of their vectors is greater (the script's --similarity_score)
-)
+# Two words are synonyms if the cosine of their vectors is greater (the script's --similarity_score)
+LEAST_COSINE = 0.8
 
 
-def counts(rows: Sequence[Any]) -> dict[str, Any]:
-    """Count the rows for stats.json."""
-    of_task = Counter(row.task for row in rows)
-    of_dimension = Counter(row.dimension for row in rows)
-    of_answer = Counter(row.answer for row in rows)
-    asked = Counter((row.file_name, row.question) for row in rows if row.question)
-    return {
-        "rows": len(rows),
-        **{name: of_task[name] for name in (GENERATIVE, DISCRIMINATIVE)},
-        **{name: of_dimension[name] for name in ROWS.columns["dimension"].values[1:]},
-        **{name: of_answer[name] for name in ("yes", "no")},
-        "images": len({row.file_name for row in rows}),
-        "asked_twice": sum(count - 1 for count in asked.values()),
-        "both_true_and_imagined": sum(bool({*row.truth} & {*row.hallu}) for row in rows),
-    }
+def counts(rows: Sequence[AmberRow]) -> dict[str, Any]:
+    """Return the counts that the dataset's spec states, and those of what is odd in it."""
+    tasks = Counter(row.task for row in rows)
+    dimensions = Counter(row.dimension for row in rows)
+    answers = Counter(row.answer for row in rows)
+    questions = Counter((row.file_name, row.question) for row in rows if row.question)
+    numbers = {"rows": len(rows)}
+    for task in TASKS:
+        numbers[task] = tasks[task]
+    for kind in KINDS:
+        numbers[kind] = dimensions[kind]
+    for answer in ("yes", "no"):
+        numbers[answer] = answers[answer]
+    numbers["images"] = len({row.file_name for row in rows})
+    numbers["asked_twice"] = questions.total() - len(questions)
+    numbers["both_true_and_imagined"] = sum(not set(row.truth).isdisjoint(row.hallu) for row in rows)
+    return numbers
 
 
-COLUMNS = ("id", "file_name", "image", "prompt", "task", "dimension", "answer", "truth", "hallu")
+def features(with_image: bool = False) -> dict[str, Any]:
+    """Return the types of the dataset's columns."""
+    columns = {"id": Value("int64"), "file_name": Value("string")}
+    if with_image:
+        columns["image"] = Image()
+    for name in ("prompt", "task", "dimension", "answer"):
+        columns[name] = Value("string")
+    columns["truth"] = List(Value("string"))
+    columns["hallu"] = List(Value("string"))
+    return columns
 
 
 def make(order: Order, vectors_of: str | None = None) -> Path:
     """Build amber; with a spaCy model, also the config `similar`, pairs of words whose vectors are alike."""
     out = order.target()
-    model = load_vectors(vectors_of) if vectors_of else None
-    sources = {
-        "annotations": order.fetch("annotations"),
-        "queries": order.fetch("queries", order.inside("query")),
-    }
-    rows = read_upstream(*(source.path for source in sources.values()))
-    numbers, others = counts(rows), list[Table]()
+    model = None
+    if vectors_of:
+        model = load_vectors(vectors_of)
+    annotations = order.fetch("annotations")
+    queries = order.fetch("queries", order.inside("query"))
+    rows = ROWS.read_authors([annotations.path, queries.path])
+    numbers = counts(rows)
+    tables_besides = []
     if model:
-        alike = pairs(load_words().known, model)
-        name = "{lang}_{name}-{version}".format_map(model.meta)  # such as "en_core_web_lg-3.8.0"
-        numbers |= {"pairs_of_synonyms": len(alike), "vectors": name}
-        columns = Features(dict.fromkeys(PAIR, Value("string")))
-        both = [dict(zip(PAIR, pair, strict=True)) for pair in alike]
-        others.append(Table(columns, both, SIMILAR))
-    # only the row that asks for a description stores its image
-    written = [
-        {**row.row, "image": row.file_name if row.task == GENERATIVE else None, "file_name": row.file_name}
-        for row in rows
-    ]
-    return order.write(out, written, ROWS.features(*COLUMNS), numbers, sources, others=others)
+        synonyms = pairs(load_words().known, model)
+        numbers["pairs_of_synonyms"] = len(synonyms)
+        numbers["vectors"] = "{lang}_{name}-{version}".format_map(
+            model.meta
+        )  # such as "en_core_web_lg-3.8.0"
+        tables_besides.append(table_of_pairs(synonyms))
+    return order.write_rows(
+        out,
+        rows,
+        image_of,
+        columns=features(with_image=True),
+        counts=numbers,
+        sources={"annotations": annotations, "queries": queries},
+        others=tables_besides,
+    )
+
+
+def image_of(row: AmberRow) -> str | None:
+    """Return the name of a row's image; only the row that asks for a description stores its image."""
+    if row.is_described:
+        return row.file_name
+    return None
+
+
+def table_of_pairs(synonyms: Sequence[tuple[str, str]]) -> Table:
+    """Return pairs of synonyms as the config `similar`."""
+    rows = [dict(zip(PAIR, pair, strict=True)) for pair in synonyms]
+    return Table(Features(dict.fromkeys(PAIR, Value("string"))), rows, SIMILAR)
 
 
 def pairs(known: Collection[str], nlp: Any) -> list[tuple[str, str]]:
@@ -79,10 +99,13 @@ def pairs(known: Collection[str], nlp: Any) -> list[tuple[str, str]]:
     An entry of several words has the mean of their vectors.
     """
     texts = {word: nlp.make_doc(word) for word in sorted(known)}
+    synonyms = []
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"\[W008\]")  # a word without a vector: its cosines are 0
-        two = combinations(texts, 2)
-        return [(one, other) for one, other in two if texts[one].similarity(texts[other]) > ALIKE]
+        for first, second in combinations(texts, 2):
+            if texts[first].similarity(texts[second]) > LEAST_COSINE:
+                synonyms.append((first, second))
+    return synonyms
 
 
 def load_vectors(model: str) -> Any:
@@ -94,8 +117,8 @@ def load_vectors(model: str) -> Any:
     except (OSError, ValueError, ImportError) as error:
         raise BuildError(
             f"--vectors {short_repr(model)} is not a spaCy model that can be loaded ({one_line(error, 200)}). "
-            "Expected a "
-            "name or a folder; `python -m spacy download en_core_web_lg` installs the model of the authors' script."
+            "Expected a name or a folder; `python -m spacy download en_core_web_lg` installs the model of the authors' "
+            "script."
         ) from error
     if not nlp.vocab.vectors.n_keys:
         raise BuildError(
@@ -105,4 +128,27 @@ def load_vectors(model: str) -> Any:
     return nlp
 
 
-BUILDER = builder(__file__, "amber", make)
+BUILDER = Builder(
+    "amber",
+    about="""Builds amber: 1,004 images to describe and 14,216 yes/no questions about them.
+
+    halluscope build amber                                          # downloads 3 MB; no images
+    halluscope build amber --source AMBER/data --images AMBER/image
+    halluscope build amber --vectors en_core_web_lg                 # synonyms too (extra spacy)
+
+The authors' repository links to the images, AMBER_1.jpg to AMBER_1004.jpg. Without --images the column `image` is left
+out. The authors' script counts two words as synonyms if their vectors in spaCy's en_core_web_lg are alike; --vectors
+writes these pairs to the config `similar`, which `halluscope score amber --similar amber:similar` reads.
+""",
+    source="the folder of the authors' files, AMBER's data/ (default: download)",
+    images="the folder of the images, AMBER_1.jpg to AMBER_1004.jpg, or a zip of it (default: no column `image`)",
+    options={
+        "--vectors": {
+            "dest": "vectors_of",
+            "metavar": "MODEL",
+            "help": "a spaCy model with word vectors, such as en_core_web_lg: adds the config `similar`, pairs of "
+            "synonyms",
+        },
+    },
+    make=make,
+)

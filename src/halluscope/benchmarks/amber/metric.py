@@ -4,112 +4,396 @@ No model is asked: a description's nouns are compared with annotated words, and 
 a named rule.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import compress
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from halluscope.benchmarks.amber import BENCHMARK
-from halluscope.benchmarks.amber.rows import (
-    DISCRIMINATIVE,
-    GENERATIVE,
+from halluscope.benchmark import Dataset, Score
+from halluscope.benchmarks.amber import conventions, counting, data
+from halluscope.benchmarks.amber.data import ROWS, TASKS, AmberRow
+from halluscope.benchmarks.amber.reading import (
+    OFFICIAL,
+    RULES,
     Description,
+    Readings,
     describe,
-    load_words,
-    read_all,
-    read_pairs,
-    synonyms,
+    nouns_in,
 )
-from halluscope.judging.votes import NO, OTHER, YES
-from halluscope.options import check_effect
+from halluscope.benchmarks.amber.words import synonyms_of
+from halluscope.metric import Options, Scores
+from halluscope.options import check_effect, option, takes
 from halluscope.reading.words import readers
-from halluscope.reading.words.tokens import forms_of, in_forms
-from halluscope.responses import parsers
+from halluscope.responses import parsers, read_otherwise
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
-from halluscope.responses.read_otherwise import Readings, warn_if_read_otherwise
-from halluscope.responses.thoughts import REMOVED, choice, spoken
-from halluscope.signature import data_of, form_of, signature
-from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.intervals import blocks_of, leave_out, shifted, total_of
-from halluscope.stats.ratios import Floats, f_of_means, ratio
+from halluscope.rows_metric import RowsMetric
+from halluscope.signature import data_of
+from halluscope.stats.counts import ClusterCounts, Tables
+from halluscope.stats.intervals import Counts, LeftOut, Names, leave_out, shifted
 from halluscope.stats.stated import of_scores
-from halluscope.stats.tallies import Ints, Tally, counts_of, numbers, points, tally_groups
-from halluscope.validation import flags, paired
+from halluscope.validation import paired
 
-OF_DESCRIPTIONS = ("chair", "cover", "hal", "cog")
-RATIOS = ("accuracy", "precision", "recall")
+# The columns of the table of rows that one of the two tasks fills; None in rows of the other
+COLUMNS_OF_DESCRIPTIONS = ("mentions", "places", "hallucinated", "missed", "imagined", "hal")
+COLUMNS_OF_ANSWERS = ("answer", "said", "accuracy", "unreadable")
 
-# What a question is about, the suffix of its scores' names -> its kinds of question. The scores over all questions are
-# defined if each of AMBER's three dimensions has a question.
-GROUPS = {
-    "existence": ("existence",),
-    "attribute": ("state", "number", "action"),
-    "state": ("state",),
-    "number": ("number",),
-    "action": ("action",),
-    "relation": ("relation",),
+
+def check_reader(reader: Any) -> str:
+    """Check the name of a reader of nouns."""
+    return readers.check(reader, readers.NOUNS)
+
+
+@dataclass(frozen=True)
+class AmberOptions(Options):
+    """The options of AMBER's metric."""
+
+    convention: str = option(
+        conventions.EXACT,
+        "exact scores (exact, default); scores rounded as by the authors' script (official), whose nouns need --reader "
+        "nltk too; or with 0.001 in each total per description, as in lmms-eval (lmms-eval)",
+        about='"exact"; "lmms-eval", which adds 0.001 to each total once per description; or "official", scores '
+        'rounded as the authors\' script prints them, with F from rounded scores; its nouns need reader="nltk" too',
+        choices=conventions.CONVENTIONS,
+    )
+    parser: str | None = option(
+        None,
+        "how a response is read (default: strict, or official with --convention official); all shows a row per parser",
+        about='how a response to a question is read: "strict" (default), "official" (exactly "Yes" or "No"; the '
+        'default with convention="official"), "lmms-eval", "vlmevalkit" or "first-word"; see '
+        "`halluscope.responses.parsers`",
+        choices=tuple(RULES),
+        every=True,
+    )
+    reader: str = option(
+        readers.LEMMINFLECT,
+        "what finds nouns: lemminflect (default), nltk, as in the authors' script (extra nltk), or spacy (extra spacy)",
+        about='what finds a description\'s nouns: "lemminflect", a dictionary and a few rules; "nltk", which tags '
+        "words as the authors' script does, with nltk's data; or \"spacy\", whose en_core_web_sm tags words too",
+        check=check_reader,
+    )
+    similar: str | Path | Sequence[Sequence[str]] | None = option(
+        None,
+        "pairs of words that count as synonyms: JSON, or amber:similar if it was built (default: none)",
+        about="pairs of words that count as synonyms, a file of pairs (JSON), or a dataset of them, such as "
+        '"amber:similar"; by default none. The script has pairs whose vectors in spaCy\'s en_core_web_lg have a cosine '
+        "above 0.8; `halluscope build amber --vectors en_core_web_lg` finds them",
+        metavar="FILE-OR-DATASET",
+    )
+    per_row: bool = option(
+        False,
+        about="also give, for each row, what was found, with its places in the text as it was read, and its part in "
+        "`hal`, `accuracy` and `unreadable`",
+    )
+
+    @property
+    def rule(self) -> str:
+        """The parser that reads the responses to questions."""
+        if self.parser is not None:
+            return self.parser
+        if self.convention == OFFICIAL:
+            return OFFICIAL
+        return parsers.STRICT
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The rows that were answered, of both tasks. Iteration goes over the rows."""
+
+    rows: list[AmberRow]
+    nouns: Sequence[Sequence[str]] | None  # given ones, of each description
+    similar: list[tuple[str, str]]  # pairs of words that count as synonyms
+
+    def __iter__(self) -> Iterator[AmberRow]:
+        return iter(self.rows)
+
+    @cached_property
+    def description_numbers(self) -> list[int]:
+        """The numbers of the rows that ask for a description."""
+        return [number for number, row in enumerate(self.rows) if row.is_described]
+
+    @cached_property
+    def question_numbers(self) -> list[int]:
+        """The numbers of the rows that ask a question."""
+        return [number for number, row in enumerate(self.rows) if not row.is_described]
+
+    @cached_property
+    def descriptions(self) -> list[AmberRow]:
+        """The rows that ask for a description."""
+        return [self.rows[number] for number in self.description_numbers]
+
+    @cached_property
+    def questions(self) -> list[AmberRow]:
+        """The rows that ask a question."""
+        return [self.rows[number] for number in self.question_numbers]
+
+
+class Amber(RowsMetric):
+    name = "amber"
+    title = "AMBER"
+    about = "descriptions and yes/no questions about existence, attributes, relations"
+    description = """\
+AMBER measures hallucination in two tasks over 1,004 images. In descriptions, nouns are compared with annotated words to
+find which nouns are hallucinated, which words are covered, and which hallucinations people are apt to imagine too. In
+responses to yes/no questions about existence, attributes (state, number, action) and relations, "no" is the positive
+class.
+"""
+    citation = """\
+@article{wang2023llm,
+  title={An LLM-free Multi-dimensional Benchmark for MLLMs Hallucination Evaluation},
+  author={Wang, Junyang and Wang, Yuhang and Xu, Guohai and Zhang, Jing and Gu, Yukai and Jia, Haitao and Yan, Ming
+          and Zhang, Ji and Sang, Jitao},
+  journal={arXiv preprint arXiv:2311.07397},
+  year={2023}
 }
-THREE = ("existence", "attribute", "relation")
-SUFFIXES = ("", *(f"/{name}" for name in GROUPS))
+"""
+    links = ("https://arxiv.org/abs/2311.07397", "https://github.com/junyangwang0410/AMBER")
+    licence = (
+        "AMBER's annotations and queries: Apache-2.0. The origin of its images is not stated, so they are never "
+        "published by this project."
+    )
+    compared = (
+        "With convention=official, and the nouns and synonyms that the authors' script found, the metric gives the "
+        "scores that the script prints: tests/benchmarks/test_amber.py, tests/golden/amber_official.json."
+    )
 
-# What the authors' script adds: to each denominator, at its start; and to that of F, where it adds 0.0001 elsewhere.
-EPSILON = 0.001
-BENEATH_F = {"/existence": 0.001}
+    principal = "amber"
+    scores = {
+        "amber": Score("higher"),
+        "chair": Score("lower"),
+        "cover": Score("higher"),
+        "hal": Score("lower", is_mean=True),
+        "cog": Score("lower"),
+        "accuracy": Score("higher", is_mean=True),
+        "precision": Score("higher"),
+        "recall": Score("higher"),
+        "f1": Score("higher"),
+        "f1/existence": Score("higher"),
+        "f1/attribute": Score("higher"),
+        "f1/state": Score("higher"),
+        "f1/number": Score("higher"),
+        "f1/action": Score("higher"),
+        "f1/relation": Score("higher"),
+        "unreadable": Score("lower", is_mean=True),
+    }
+    extra_numbers = {
+        "accuracy_mean": Score("higher"),
+        "yes_ratio": Score(),
+        "rows": Score(),
+        "descriptions": Score(),
+        "questions": Score(),
+        "images": Score(),
+    }
+    items = "per_row"
+    prompt = "Describe this image."
+    max_new_tokens = 512
+    extras = ("words",)
+    datasets = (
+        Dataset(
+            "amber",
+            id=("id",),
+            columns=("file_name", "prompt", "task", "dimension", "answer", "truth", "hallu"),
+            own=("task", "dimension", "truth", "hallu"),
+            image_key="file_name",
+        ),
+    )
+    options_type = AmberOptions
+    table = ROWS
 
-# Score -> its numerator and denominator, each [sums]
-Counts = Mapping[str, tuple[Floats, Floats]]
+    # The dataset's rows
 
-# "official" is the rule of the authors' script; lmms-eval reads AMBER and POPE by different rules.
-PARSERS = {
-    parsers.STRICT: parsers.strict,
-    "official": parsers.exact,
-    "lmms-eval": parsers.contained,
-    "vlmevalkit": parsers.vlmevalkit,
-    "first-word": parsers.first_word,
-}
+    def inputs(self, rows: Sequence[AmberRow]) -> dict[str, Any]:
+        """Return the arguments of `compute` for rows."""
+        return {"references": rows}
+
+    def cluster_of(self, row: AmberRow) -> str:
+        return row.file_name
+
+    def identity(self, row: AmberRow) -> tuple[Any, ...]:
+        return (
+            row.id,
+            row.file_name,
+            row.prompt,
+            row.task,
+            row.dimension,
+            row.answer,
+            list(row.truth),
+            list(row.hallu),
+        )
+
+    def shown(self, row: AmberRow) -> dict[str, Any]:
+        return {"id": row.id, "dimension": row.dimension}
+
+    def set_of(self, row: AmberRow) -> str | None:
+        """Return a question's set, which is answered whole or not at all; None for a description, which has none."""
+        return row.aspect
+
+    def is_image(self, name: str) -> bool:
+        """Whether an image file is named as AMBER's are."""
+        return data.is_image(name)
+
+    def subject(self, row: Mapping[str, Any]) -> str:
+        """Return the subject of a row's question, for its negation; "" where it is not known."""
+        return data.subject_of(row)
+
+    # From responses to scores
+
+    def read(self, texts: Sequence[str], rows: Answered, options: AmberOptions) -> Readings:
+        descriptions = [texts[number] for number in rows.description_numbers]
+        replies = [texts[number] for number in rows.question_numbers]
+        nouns, nouns_by = nouns_in(descriptions, rows.nouns, options.reader)
+        synonyms = synonyms_of(rows.similar)
+        mentioned = []
+        for words, row in zip(nouns, rows.descriptions, strict=True):
+            mentioned.append(describe(words, row, synonyms))
+        return Readings(
+            texts,
+            descriptions=mentioned,
+            nouns_by=nouns_by,
+            answers=parsers.read(replies, options.rule, RULES),
+        )
+
+    def count(self, rows: Answered, readings: Readings, options: AmberOptions) -> Tables:
+        image = self.clusters(rows)
+        images = int(image.max()) + 1
+        counts = counting.count_descriptions(
+            rows.descriptions, readings.descriptions, image[rows.description_numbers], images
+        )
+        counts[counting.ANSWERS] = counting.count_answers(
+            rows.questions, readings.answers, image[rows.question_numbers], images
+        )
+        return Tables(counts)
+
+    def score(self, rows: Answered, sums: Counts, options: AmberOptions) -> Scores:
+        return conventions.score(options.convention, counting.shares_of(sums))
+
+    def intervals(
+        self, rows: Answered, counts: ClusterCounts, total: Counts, options: AmberOptions
+    ) -> dict[str, Any]:
+        """Return intervals around the scores, from what images add to those that are not rounded."""
+
+        def score_smoothly(sums: Counts) -> Scores:
+            return conventions.score_smoothly(options.convention, counting.shares_of(sums))
+
+        left_out = leave_out(score_smoothly, total, counts.blocks())
+        around: dict[Names, LeftOut] = {}
+        for name, values in self.score(rows, total, options).items():
+            around[(name,)] = shifted(left_out[(name,)], float(values[0]))
+        return of_scores(around, float(options.level))
+
+    # What else a result holds
+
+    def facts(
+        self, rows: Answered, readings: Readings, total: Counts, options: AmberOptions
+    ) -> dict[str, Any]:
+        facts: dict[str, Any] = {
+            "rows": len(rows.rows),
+            "descriptions": len(rows.descriptions),
+            "questions": len(rows.questions),
+            "images": int(self.clusters(rows).max()) + 1,
+            MEAN_WORDS: mean_words(readings.texts),
+        }
+        if options.per_row:
+            facts["per_row"] = self._rows(rows, readings)
+        return facts
+
+    def warn(
+        self,
+        texts: Sequence[str],
+        rows: Answered,
+        readings: Readings,
+        result: dict[str, Any],
+        options: AmberOptions,
+    ) -> None:
+        if options.rule == parsers.STRICT or not rows.question_numbers:
+            return
+        replies = [texts[number] for number in rows.question_numbers]
+        read_otherwise.warn_if_read_otherwise(
+            read_otherwise.Readings(
+                replies,
+                rule=options.rule,
+                by_rule=readings.answers,
+                by_strict=parsers.read(replies, parsers.STRICT),
+                right=counting.right_answers(rows.questions),
+                word_of=parsers.word_of,
+            )
+        )
+
+    def signed(self, rows: Answered, readings: Readings, options: AmberOptions) -> dict[str, Any]:
+        tasks = {row.task for row in rows}
+        parser = "no"
+        if rows.question_numbers:
+            parser = options.rule
+        similar = "no"
+        if rows.similar:
+            similar = data_of("similar", rows.similar)
+        return {
+            "tasks": [task for task in TASKS if task in tasks],
+            "convention": options.convention,
+            "parser": parser,
+            "nouns": readings.nouns_by,
+            "similar": similar,
+        }
+
+    def _rows(self, rows: Answered, readings: Readings) -> list[dict[str, Any]]:
+        """Return what each response says, and what it adds to the scores that are means."""
+        table = []
+        for row in rows:
+            shown = self.shown(row)
+            shown.update(dict.fromkeys(COLUMNS_OF_DESCRIPTIONS + COLUMNS_OF_ANSWERS))
+            table.append(shown)
+        for number, description in zip(rows.description_numbers, readings.descriptions, strict=True):
+            table[number].update(shown_description(rows.rows[number], description))
+        for number, answer in zip(rows.question_numbers, readings.answers.tolist(), strict=True):
+            table[number].update(shown_answer(rows.rows[number], parsers.word_of(answer)))
+        return table
 
 
+def shown_description(row: AmberRow, description: Description) -> dict[str, Any]:
+    """Return what a description mentions, word by word."""
+    missed = []
+    for index, word in enumerate(row.truth):
+        if index not in description.covered:
+            missed.append(word)
+    return {
+        "mentions": description.mentions,
+        "places": description.places,
+        "hallucinated": description.hallucinated,
+        "missed": missed,
+        "imagined": [row.hallu[index] for index in sorted(description.imagined)],
+        "hal": bool(description.hallucinated),
+    }
+
+
+def shown_answer(row: AmberRow, said: str | None) -> dict[str, Any]:
+    """Return how a response to a question was read."""
+    return {
+        "answer": row.answer,
+        "said": said,
+        "accuracy": said == row.answer,
+        "unreadable": said is None,
+    }
+
+
+METRIC = Amber()
+
+
+@takes(AmberOptions)
 def compute(
     predictions: Sequence[str],
     references: Sequence[Any],
     *,
-    convention: str = "exact",
-    parser: str | None = None,
-    reader: str = readers.LEMMINFLECT,
     nouns: Sequence[Sequence[str]] | None = None,
-    similar: str | Path | Sequence[Sequence[str]] | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-    level: float = 0.95,
-    per_row: bool = False,
-    thoughts: str = REMOVED,
+    **options: Any,
 ) -> dict[str, Any]:
     """Score an LVLM's descriptions of images, or its responses to yes/no questions, or both.
 
     Args:
         predictions: the LVLM's raw responses, one per row.
         references: the dataset's rows without images, in the same order.
-        convention: "exact"; "lmms-eval", which adds 0.001 to each total once per description; or "official", scores
-            rounded as the authors' script prints them, with F from rounded scores; its nouns need reader="nltk" too.
-        parser: how a response to a question is read: "strict" (default), "official" (exactly "Yes" or "No"; the default
-            with convention="official"), "lmms-eval", "vlmevalkit" or "first-word"; see
-            `halluscope.responses.parsers`.
-        reader: what finds a description's nouns: "lemminflect", a dictionary and a few rules; "nltk", which tags words
-            as the authors' script does, with nltk's data; or "spacy", whose en_core_web_sm tags words too.
         nouns: the nouns of each description in their dictionary form, one list per generative row, if another program
             has found them.
-        similar: pairs of words that count as synonyms, a file of pairs (JSON), or a dataset of them, such as
-            "amber:similar"; by default none. The script has pairs whose vectors in spaCy's en_core_web_lg have a cosine
-            above 0.8; `halluscope build amber --vectors en_core_web_lg` finds them.
-        bootstrap: 0 for no intervals; any other number gives the same ones, which leave out one image at a time.
-        seed: moves nothing.
-        level: the level of the interval, in (0, 1).
-        per_row: also give, for each row, what was found, with its places in the text as it was read, and its part in
-            `hal`, `accuracy` and `unreadable`.
-        thoughts: "removed" drops the LVLM's thoughts (`halluscope.responses.thoughts`), "kept" reads them too.
+        options: the fields of `AmberOptions`, by name.
 
     Returns:
         Scores of descriptions, fractions in [0, 1]: `chair`, the share of mentions (nouns among AMBER's 418 words,
@@ -126,237 +410,17 @@ def compute(
         of 0.
         `rows`, `descriptions`, `questions`, `images`; `mean_words`, the responses' mean length in words; `thoughts`,
         the number of responses from which a thought was removed, and `unfinished_thoughts`, of those that are a thought
-        without an end; `signature`; and on request `interval` and `per_row`.
+        without an end; `signature`; and on request `interval`, which leaves out one image at a time, and `per_row`.
 
     Raises:
         ValueError: for any bad input.
         MissingExtra: without the reader's package (pip install 'halluscope[words]', [nltk] or [spacy]).
         FileNotFoundError: without the data that nltk needs, or spaCy's model.
     """
-    flags(per_row=per_row)
-    readers.check(reader, readers.NOUNS)
+    chosen = METRIC.chosen(options)
     if nouns is not None:
         why = "nouns are given, so no description is read"
-        check_effect({"reader": reader}, ["reader"], why, {"reader": readers.LEMMINFLECT})
-    BENCHMARK.check_choices(convention=convention)
-    usual = "official" if convention == "official" else "strict"
-    parser = usual if parser is None else parser
-    BENCHMARK.check_choices(parser=parser)
-    predictions, references = paired(predictions, references)
-    heard = spoken(predictions, thoughts)
-    predictions = heard.texts
-    rows = read_all(references)
-    resampling = Bootstrap(bootstrap, seed, level)
-    pairs = [] if similar is None else read_pairs(similar)
-    image = numbers([row.file_name for row in rows])
-    images = int(image.max()) + 1
-    is_asked = np.array([row.task != GENERATIVE for row in rows])
-    descriptions, known = [*compress(predictions, ~is_asked)], load_words()
-    found, found_by = (
-        readers.nouns_of(descriptions, nouns, reader) if descriptions or nouns is not None else ([], "")
-    )
-    if nouns is None and reader != readers.NLTK:
-        spelt = known.spellings
-        found = [in_forms(each, (spelt.get(form, form) for form in forms_of(each))) for each in found]
-    alike, reading = synonyms(pairs), iter(found)
-    each = [
-        None if row.task != GENERATIVE else describe(next(reading), row.truth, row.hallu, known, alike)
-        for row in rows
-    ]
-    codes = np.full(len(rows), OTHER, dtype=np.int8)
-    codes[is_asked] = parsers.read(compress(predictions, is_asked), parser, PARSERS)
-    if is_asked.any():
-        _compare_with_strict([*compress(predictions, is_asked)], rows, parser, codes[is_asked])
-    tally = _tally(rows, each, codes, image)
-
-    by_image = counts_of([tally])
-    total = total_of(by_image)
-    counts = _named(total, [*tally])
-    result: dict[str, Any] = points(_whole(CONVENTIONS[convention](counts), counts))
-    result |= {
-        "rows": len(rows),
-        "descriptions": len(found),
-        "questions": int(is_asked.sum()),
-        "images": images,
-        MEAN_WORDS: mean_words(predictions),
-        **heard.counts(),
-        "signature": signature(
-            "amber",
-            data=data_of("amber", (row.row.values() for row in rows)),
-            tasks=[task for task in (GENERATIVE, DISCRIMINATIVE) if any(row.task == task for row in rows)],
-            convention=convention,
-            parser=parser if is_asked.any() else "no",
-            nouns=found_by if found else "no",
-            similar=data_of("similar", pairs) if pairs else "no",
-            **form_of(row.form for row in rows),
-            **choice(thoughts),
-            interval=resampling.over("images"),
-        ),
-    }
-    if bootstrap:
-
-        def score(sums: Mapping[str, Floats]) -> dict[str, Floats]:
-            return smooth(convention, _named(sums, [*tally]))
-
-        left_out = leave_out(score, total, blocks_of(by_image))
-        rounded = {path: shifted(without, result[path[0]]) for path, without in left_out.items()}
-        result |= of_scores(rounded, resampling.level)
-    if per_row:
-        result["per_row"] = [
-            {"id": row.id, "dimension": row.dimension, **_of_row(row, one, parsers.word_of(code))}
-            for row, one, code in zip(rows, each, codes.tolist(), strict=True)
-        ]
-    return result
-
-
-def _compare_with_strict(
-    responses: Sequence[str], rows: Sequence[Any], parser: str, codes: NDArray[np.int8]
-) -> None:
-    """Warn if a parser reads many responses to questions otherwise than `strict` does."""
-    if parser == parsers.STRICT:
-        return
-    right = [YES if row.answer == "yes" else NO for row in rows if row.task != GENERATIVE]
-    strict = parsers.read(responses, parsers.STRICT)
-    warn_if_read_otherwise(Readings(responses, parser, codes, strict, np.array(right), parsers.word_of))
-
-
-def _of_row(row: Any, found: Description | None, said: str | None) -> dict[str, Any]:
-    """Return what a description mentions, word by word, or how a response to a question was read; else None."""
-    described = found and {
-        "mentions": found.mentions,
-        "places": found.places,
-        "hallucinated": found.hallucinated,
-        "missed": [name for place, name in enumerate(row.truth) if place not in found.covered],
-        "imagined": [row.hallu[place] for place in sorted(found.imagined)],
-        "hal": bool(found.hallucinated),
-    }
-    is_read = {"said": said, "accuracy": said == row.answer, "unreadable": said is None}
-    return {
-        **(described or dict.fromkeys(("mentions", "places", "hallucinated", "missed", "imagined", "hal"))),
-        "answer": row.answer,
-        **(dict.fromkeys(is_read) if described else is_read),
-    }
-
-
-def _tally(
-    rows: Sequence[Any], found: Sequence[Description | None], said: NDArray[np.int8], image: Ints
-) -> Tally:
-    """Count per image what descriptions mention (section 3.3), and how questions were answered.
-
-    "no" is the positive class, because most that is asked is absent. An unreadable response is wrong and does not count
-    as "no".
-    """
-    counts = [
-        (*map(len, (one.hallucinated, one.mentions, one.covered, row.truth, one.imagined, row.hallu)), 1)
-        if one
-        else [0] * 7
-        for row, one in zip(rows, found, strict=True)
-    ]
-    wrong, mentions, covered, truth, imagined, hallu, described = np.array(counts).T
-    asked, dimension = described == 0, np.array([row.dimension for row in rows])
-    no = np.array([row.answer == "no" for row in rows])
-    said_yes, said_no = asked & (said == YES), asked & (said == NO)
-    of_descriptions = {
-        "chair": (wrong, mentions),
-        "cover": (covered, truth),
-        "hal": (wrong > 0, described),
-        "cog": (imagined, hallu),
-    }
-    right = {
-        "accuracy": (np.where(no, said_no, said_yes), asked),
-        "precision": (said_no & no, said_no),
-        "recall": (said_no & no, asked & no),
-    }
-    others = {"yes_ratio": (said_yes, asked), "unreadable": (asked & (said == OTHER), asked)}
-    groups = {name: np.isin(dimension, kinds) for name, kinds in GROUPS.items()}
-    return {
-        **tally_groups(of_descriptions, image, {}),
-        **tally_groups(right, image, groups),
-        **tally_groups(others, image, {}),
-    }
-
-
-def _named(sums: Mapping[str, Floats], names: Sequence[str]) -> Counts:
-    """Return the sums of parts and of wholes by score, each [sums]."""
-    parts = sums["part"][:, 0].T
-    wholes = sums["whole"][:, 0].T
-    return dict(zip(names, zip(parts, wholes, strict=True), strict=True))
-
-
-def exact(counts: Counts) -> dict[str, Floats]:
-    """Return unrounded scores, NaN where a denominator is 0; F is 0 where nothing was right."""
-    found = {name: ratio(*of) for name, of in counts.items()}
-    for group in SUFFIXES:
-        found[f"f1{group}"] = f_of_means(found[f"precision{group}"], found[f"recall{group}"], 1.0)
-    return found
-
-
-def official(counts: Counts, printed: Callable[[Floats], Floats] | None = None) -> dict[str, Floats]:
-    """Return scores as the authors' script prints them: to 0.1 %, 0 where a denominator is 0, F from rounded scores.
-
-    The script starts each denominator at 0.001 (those of attributes are sums of three), and adds a little to that of F,
-    so that it never divides by 0. A score without any row is NaN here; the script does not print it. It prints no yes
-    ratio, and no share of unreadable responses. `printed` rounds shares; by default as the script does.
-    """
-    printed = printed or _rounded
-    found = {
-        name: printed(part / (whole + EPSILON * (3 if name.endswith("/attribute") else 1)))
-        for name, (part, whole) in counts.items()
-    }
-    wrong, rows = counts["hal"]
-    found["hal"] = printed(1 - (rows - wrong) / (rows + EPSILON))
-    for group in SUFFIXES:
-        precision, recall = found[f"precision{group}"], found[f"recall{group}"]
-        beneath = precision + recall + BENEATH_F.get(group, 0.0001)
-        found[f"f1{group}"] = printed(2 * precision * recall / beneath)
-    for name in found:
-        of = "hal" if name in OF_DESCRIPTIONS else "".join(["accuracy", *name.partition("/")[1:]])
-        found[name] = np.where(counts[of][1] > 0, found[name], np.nan)
-    return found | {name: ratio(*counts[name]) for name in ("yes_ratio", "unreadable")}
-
-
-def lmms_eval(counts: Counts) -> dict[str, Floats]:
-    """Return scores as lmms-eval's amber_g has them: it starts the totals of each description at 0.001, then adds them.
-
-    `hal` is there 1 - (descriptions without hallucination) / (this total).
-    """
-    found, (wrong, rows) = exact(counts), counts["hal"]
-    for name in OF_DESCRIPTIONS:
-        part, whole = counts[name]
-        found[name] = ratio(part, np.where(rows > 0, whole + EPSILON * rows, 0))
-    found["hal"] = 1 - ratio(rows - wrong, rows * (1 + EPSILON))
-    return found
-
-
-def smooth(convention: str, counts: Counts) -> dict[str, Floats]:
-    """Return the scores by a convention, not rounded: what an image adds must not be lost in the rounding."""
-    if convention == "official":
-        return _combined(official(counts, printed=np.asarray))
-    return _combined(CONVENTIONS[convention](counts))
-
-
-def _whole(found: dict[str, Floats], counts: Counts) -> dict[str, Floats]:
-    """Add the scores of all three dimensions; scores over all questions are NaN if a dimension has no question."""
-    there = np.all([counts[f"accuracy/{name}"][1] > 0 for name in THREE], axis=0)
-    for name in (*RATIOS, "f1"):
-        found[name] = np.where(there, found[name], np.nan)
-    return _combined(found)
-
-
-def _combined(found: dict[str, Floats]) -> dict[str, Floats]:
-    """Add the scores that are means of others."""
-    found["accuracy_mean"] = np.mean([found[f"accuracy/{name}"] for name in THREE], axis=0)
-    found["amber"] = (1 - found["chair"] + found["f1"]) / 2
-    return found
-
-
-def _rounded(shares: Floats) -> Floats:
-    """Round shares to 0.1 %, as Python's `round` does."""
-    return np.array([round(share * 100, 1) / 100 for share in shares.tolist()])
-
-
-CONVENTIONS: dict[str, Callable[[Counts], dict[str, Floats]]] = {
-    "exact": exact,
-    "official": official,
-    "lmms-eval": lmms_eval,
-}
+        check_effect(options, ["reader"], why, {"reader": readers.LEMMINFLECT})
+    responses, references = paired(predictions, references)
+    rows = Answered(METRIC.read_all(references), nouns, data.read_pairs(chosen.similar))
+    return METRIC.evaluate(responses, rows, chosen)

@@ -1,11 +1,13 @@
 """Presents AMBER's results as text, and its rows: the marked words of a description, the reading of an answer."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from halluscope.benchmarks.amber.metric import GROUPS, RATIOS
-from halluscope.benchmarks.amber.rows import GENERATIVE, load_words
-from halluscope.reporting import tables
+from halluscope.benchmarks.amber.conventions import OF_ANSWERS
+from halluscope.benchmarks.amber.counting import GROUPS
+from halluscope.benchmarks.amber.data import GENERATIVE
+from halluscope.benchmarks.amber.metric import METRIC
+from halluscope.benchmarks.amber.words import load_words
 from halluscope.reporting.report_items import (
     FOUND,
     HALLUCINATED,
@@ -22,108 +24,151 @@ from halluscope.reporting.report_items import (
     placed,
     word_facts,
 )
-from halluscope.reporting.tables import Cell, Declared, Named, Report, Table, is_defined, percent, score
+from halluscope.reporting.scores_report import ScoresReport
+from halluscope.reporting.tables import Cell, Named, Report, Table, Values, is_defined, percent, score
 from halluscope.signature import keys_of
 
-ANSWERS = (*RATIOS, "f1")
 IMAGINED = "imagined"
+ERRORS_OF_DESCRIPTIONS = (HALLUCINATED, IMAGINED, MISSED)
 
 # An error in a response to a question -> how bad it is; a hallucinated word counts 1.
 BADNESS = {"": 0.0, UNREADABLE: 0.25, WRONG_NO: 0.5, WRONG_YES: 1.0}
 
-
-VIEW = Declared(__file__)
-
-
-def report(results: Named, **_: Any) -> Report:
-    """Return tables in percent, one row per LVLM and one per dimension, and the signatures."""
-    named = [
-        (f"{name}, {result['parser']}" if result.get("parser") else name, result) for name, result in results
-    ]
-    rows: list[list[Cell]] = [
-        [responses, group, *(score(result, f"{name}/{group}") for name in ANSWERS)]
-        for responses, result in named
-        for group in GROUPS
-        if is_defined(result[f"accuracy/{group}"])
-    ]
-    dimensions = Table("dimensions", ["responses", "dimension", *ANSWERS], rows, left=2, ranked=True)
-    notes = {name: VIEW.notes(result, *_gaps(result)) for name, result in named}
-    return tables.report([VIEW.table(named), dimensions], notes)
+UNDEFINED = (
+    "The AMBER score is undefined, because it needs descriptions, and responses to questions in all three "
+    "dimensions"
+)
 
 
-def _gaps(result: Mapping[str, Any]) -> Iterator[str]:
-    if not result["descriptions"]:
-        yield "no descriptions: chair, cover, hal, cog and amber are undefined"
-    elif not result["questions"]:
-        yield "no responses to questions: accuracy, precision, recall, f1 and amber are undefined"
-    elif not is_defined(result["f1"]):
-        yield "a dimension has no responses: the scores over all questions and amber are undefined"
-    choices = keys_of(result["signature"])
-    if choices["convention"] == "official" and choices["nouns"].startswith(("nouns-", "spacy-")):
-        yield "its nouns are not those of the authors' script: add --reader nltk (extra nltk)"
+class AmberReport(ScoresReport):
+    metric = METRIC
+    columns = ("amber", "chair", "cover", "hal", "cog", "accuracy", "precision", "recall", "f1")
+    intervals = {"amber": "amber", "chair": "chair", "f1": "f1"}
 
+    def report(self, results: Named, **options: Any) -> Report:
+        """Return tables in percent, one row per LVLM and one per dimension, and remarks on each result."""
+        return super().report(named_by_parser(results), **options)
 
-def items(
-    rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
-) -> Iterator[Item]:
-    """Yield a run's rows as items, one per row, in order."""
-    for row, text in zip(rows, judged_texts(rows, options), strict=True):
-        asked = row["inputs"]["references"]
-        found: dict[str, Any] = {}
-        if asked["task"] == GENERATIVE:
-            outcomes = [_outcome(word, row) for word in row["mentions"]]
-            marks, unplaced = placed(row["mentions"], row["places"], outcomes)
-            found = {
-                "marks": marks,
-                "facts": [
-                    *unplaced,
-                    *(fact for of in (IMAGINED, MISSED) for fact in word_facts(row[of], of)),
-                ],
-                "classes": dict.fromkeys(row[MISSED], MISSED)
-                | {
-                    word: FOUND if kind == "good" else HALLUCINATED
-                    for word, (kind, _) in zip(row["mentions"], outcomes, strict=True)
-                    if kind != "plain"
-                },
-            }
-            errors = [error for error in (HALLUCINATED, IMAGINED, MISSED) if row[error]]
-            bad = badness(row[HALLUCINATED], row[MISSED])
-        else:
-            error = answer_error(row["said"], row["answer"])
-            found = {"question": asked["prompt"], "facts": answer_facts(row["said"], row["answer"])}
-            errors, bad = [error] if error else [], BADNESS[error]
-        yield Item(
-            id=str(row["id"]),
-            text=text,
-            image=asked["file_name"],
-            parts={"dimension": row["dimension"]},
-            errors=errors,
-            badness=bad,
-            **found,
+    def tables(self, results: Named) -> list[Table]:
+        rows: list[list[Cell]] = []
+        for name, result in results:
+            for end in GROUPS:
+                if end and is_defined(result[f"accuracy{end}"]):
+                    row: list[Cell] = [name, end.removeprefix("/")]
+                    for column in OF_ANSWERS:
+                        row.append(score(result, f"{column}{end}"))
+                    rows.append(row)
+        header = ["responses", "dimension"]
+        header.extend(OF_ANSWERS)
+        dimensions = Table("dimensions", header, rows, left=2, ranked=True)
+        tables = super().tables(results)
+        tables.append(dimensions)
+        return tables
+
+    def sizes(self, result: Values) -> Iterator[str]:
+        yield (
+            f"{result['descriptions']:,} descriptions and {result['questions']:,} questions, {result['images']:,} "
+            "images"
         )
 
+    def gaps(self, result: Values) -> Iterator[str]:
+        unreadable = result["unreadable"]
+        if is_defined(unreadable) and unreadable > 0:
+            yield f"{percent(unreadable)} % of the responses to questions are unreadable, and count as wrong"
+        if not result["descriptions"]:
+            yield "no descriptions: chair, cover, hal, cog and amber are undefined"
+        elif not result["questions"]:
+            yield "no responses to questions: accuracy, precision, recall, f1 and amber are undefined"
+        elif not is_defined(result["f1"]):
+            yield "a dimension has no responses: the scores over all questions and amber are undefined"
+        choices = keys_of(result["signature"])
+        if choices["convention"] == "official" and choices["nouns"].startswith(("nouns-", "spacy-")):
+            yield "its nouns are not those of the authors' script: add --reader nltk (extra nltk)"
 
-def _outcome(word: str, row: Mapping[str, Any]) -> tuple[Kind, str]:
-    """Return the kind and the text of a mentioned word's mark."""
-    known = load_words()
-    if word in row[HALLUCINATED]:
-        is_imagined = any(word == other for other, _ in known.standing_for(row[IMAGINED]))
-        return "bad", f"{HALLUCINATED}, and easily imagined here" if is_imagined else HALLUCINATED
-    neither: tuple[Kind, str] = ("plain", "a word that AMBER counts as neither right nor wrong")
-    return neither if word in known.safe else ("good", FOUND)
+    def items(self, rows: Sequence[Values], options: Values, voters: object = None) -> Iterator[Item]:
+        """Yield a run's rows as items, one per row, in order."""
+        for row, text in zip(rows, judged_texts(rows, options), strict=True):
+            if row["inputs"]["references"]["task"] == GENERATIVE:
+                yield item_of_description(row, text)
+            else:
+                yield item_of_answer(row, text)
+
+    def meaning(self, scores: Values) -> str:
+        """Say in a sentence what the AMBER score means."""
+        known = []
+        if is_defined(scores["chair"]):
+            known.append(f"of 100 mentions in descriptions {percent(scores['chair'])} are hallucinated")
+        if is_defined(scores["f1"]):
+            known.append(
+                f"F1 of the responses to questions, with no as the positive class, is {percent(scores['f1'])} of 100"
+            )
+        if is_defined(scores["amber"]):
+            return f"The AMBER score is {percent(scores['amber'])} of 100: {', and '.join(known)}."
+        known.insert(0, UNDEFINED)
+        return f"{'; '.join(known)}."
 
 
-def meaning(scores: Mapping[str, Any]) -> str:
-    """Say in a sentence what the AMBER score means."""
-    parts = {
-        "chair": f"of 100 mentions in descriptions {percent(scores['chair'])} are hallucinated",
-        "f1": f"F1 of the responses to questions, with no as the positive class, is {percent(scores['f1'])} of 100",
-    }
-    known = [part for score, part in parts.items() if is_defined(scores[score])]
-    if is_defined(scores["amber"]):
-        return f"The AMBER score is {percent(scores['amber'])} of 100: {', and '.join(known)}."
-    undefined = (
-        "The AMBER score is undefined, because it needs descriptions, and responses to questions in all three "
-        "dimensions"
+VIEW = AmberReport()
+
+
+def named_by_parser(results: Named) -> Named:
+    """Return results with their parsers in their names, where these were chosen."""
+    named = []
+    for name, result in results:
+        if result.get("parser"):
+            name = f"{name}, {result['parser']}"
+        named.append((name, result))
+    return named
+
+
+def item_of_description(row: Values, text: str) -> Item:
+    """Return a description as an item, whose marks are the words that it mentions."""
+    outcomes = [outcome_of(word, row) for word in row["mentions"]]
+    marks, facts = placed(row["mentions"], row["places"], outcomes)
+    facts += word_facts(row[IMAGINED], IMAGINED)
+    facts += word_facts(row[MISSED], MISSED)
+    classes = dict.fromkeys(row[MISSED], MISSED)
+    for word, (kind, _) in zip(row["mentions"], outcomes, strict=True):
+        if kind == "good":
+            classes[word] = FOUND
+        elif kind == "bad":
+            classes[word] = HALLUCINATED
+    return Item(
+        id=str(row["id"]),
+        text=text,
+        image=row["inputs"]["references"]["file_name"],
+        marks=marks,
+        facts=facts,
+        errors=[error for error in ERRORS_OF_DESCRIPTIONS if row[error]],
+        classes=classes,
+        parts={"dimension": row["dimension"]},
+        badness=badness(row[HALLUCINATED], row[MISSED]),
     )
-    return f"{'; '.join([undefined, *known])}."
+
+
+def outcome_of(word: str, row: Values) -> tuple[Kind, str]:
+    """Return the kind and the text of a mentioned word's mark."""
+    words = load_words()
+    if word in row[HALLUCINATED]:
+        if word in words.standing_for(row[IMAGINED]):
+            return "bad", f"{HALLUCINATED}, and easily imagined here"
+        return "bad", HALLUCINATED
+    if word in words.safe:
+        return "plain", "a word that AMBER counts as neither right nor wrong"
+    return "good", FOUND
+
+
+def item_of_answer(row: Values, text: str) -> Item:
+    """Return a response to a question as an item."""
+    reference = row["inputs"]["references"]
+    error = answer_error(row["said"], row["answer"])
+    return Item(
+        id=str(row["id"]),
+        text=text,
+        image=reference["file_name"],
+        question=reference["prompt"],
+        facts=answer_facts(row["said"], row["answer"]),
+        errors=[error] if error else [],
+        parts={"dimension": row["dimension"]},
+        badness=BADNESS[error],
+    )
