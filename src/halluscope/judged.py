@@ -170,7 +170,7 @@ class Judged(RowsMetric):
         options.setdefault("judge_seed", options.get("seed", 0))
         return super().chosen(options)
 
-    def read(self, texts: Sequence[str], rows: Sequence[Any], options: Any) -> Readings:
+    def read(self, texts: Sequence[str], rows: Any, options: Any) -> Any:
         warn_of_a_part(len(rows), self.rows_published)
         return Readings(texts, self._verdicts(texts, rows, options))
 
@@ -243,7 +243,7 @@ class Judged(RowsMetric):
 
     # Counting and scoring
 
-    def count(self, rows: Sequence[Any], readings: Readings, options: Any) -> Tables:
+    def count(self, rows: Any, readings: Any, options: Any) -> Tables:
         """Count, for each score, the sum of what rows add to it, and how many count: [clusters, repeats, 2]."""
         cluster = self.clusters(rows)
         groups = {"": np.ones(len(rows), dtype=bool)}
@@ -258,7 +258,7 @@ class Judged(RowsMetric):
             by_repeat.setdefault(MEAN_WORDS, []).append(np.stack([words, texts], axis=-1))
         return Tables({name: np.stack(repeats, axis=1) for name, repeats in by_repeat.items()})
 
-    def score(self, rows: Sequence[Any], sums: Counts, options: Any) -> Scores:
+    def score(self, rows: Any, sums: Counts, options: Any) -> Scores:
         """Return the means over the repeats."""
         scores = {}
         for name, counts in sums.items():
@@ -267,7 +267,7 @@ class Judged(RowsMetric):
 
     # What else a result holds
 
-    def facts(self, rows: Sequence[Any], readings: Readings, total: Counts, options: Any) -> dict[str, Any]:
+    def facts(self, rows: Any, readings: Any, total: Counts, options: Any) -> dict[str, Any]:
         verdicts = readings.verdicts
         facts: dict[str, Any] = {
             self.unread: float(self.unreadable(verdicts.values).mean()),
@@ -277,7 +277,7 @@ class Judged(RowsMetric):
             facts["counts"] = self._counts(rows, total)
         facts.update(verdicts.digest([row.id for row in rows]))
         if verdicts.repeats > 1:
-            facts["spread"] = self._spread(total)
+            facts["spread"] = self.spread(total)
         if options.per_question:
             facts["per_question"] = self._questions(rows, verdicts)
         return facts
@@ -298,7 +298,7 @@ class Judged(RowsMetric):
             counts[group or ALL] = of_group
         return counts
 
-    def _spread(self, total: Counts) -> dict[str, tuple[float, float]]:
+    def spread(self, total: Counts) -> dict[str, tuple[float, float]]:
         """Return the least and the greatest value of each score over the repeats."""
         spread = {}
         for name, counts in total.items():
@@ -321,7 +321,7 @@ class Judged(RowsMetric):
             questions.append(question)
         return questions
 
-    def signed(self, rows: Sequence[Any], readings: Readings, options: Any) -> dict[str, Any]:
+    def signed(self, rows: Any, readings: Any, options: Any) -> dict[str, Any]:
         verdicts = readings.verdicts
         return {"judge": verdicts.key, "repeats": verdicts.repeats, **verdicts.drawn}
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from halluscope import registry
-from halluscope.benchmarks.hallusionbench.metric import VIEW
+from halluscope.benchmarks.hallusionbench.report import LEAVES
 from halluscope.benchmarks.hqh.claims import places
 from halluscope.benchmarks.pope.metric import CONVENTIONS
 from halluscope.benchmarks.pope.rows import SAMPLINGS, ObjectQuestion
@@ -357,8 +357,8 @@ def test_hallusionbench_on_all_real_rows(upstream: Any) -> None:
     leaves = {
         facts(item)["failure"][0].partition(": ")[2] for item in found.items if "failure" in facts(item)
     }
-    assert leaves == {leaf for of in VIEW.data["leaves"].values() for leaf in of.values()} - {
-        VIEW.data["leaves"]["language_hallucination"]["VD"]  # by diagnosis="paper"
+    assert leaves == {leaf for of in LEAVES.values() for leaf in of.values()} - {
+        LEAVES["language_hallucination"]["VD"]  # by diagnosis="paper"
     }
 
 
