@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from datasets import Features
+from datasets import Features, Image, Value
 
 from halluscope.benchmarks.openchair.metric import METRIC
-from halluscope.benchmarks.openchair.rows import IMAGES, Image
+from halluscope.benchmarks.openchair.rows import IMAGES, CaptionedImage
 from halluscope.building.command import Builder
 from halluscope.building.fetch import Fetched
 from halluscope.building.output import Order, Table
@@ -17,18 +17,15 @@ from halluscope.reading.datasets import read_rows, without_pictures
 from halluscope.sanitize import short_repr
 
 CAPTION = IMAGES.upstream["true_caption"]
-IMAGE = "image"
 
 
-def counts(rows: Sequence[Image]) -> dict[str, int]:
+def counts(rows: Sequence[CaptionedImage]) -> dict[str, int]:
     """Return the counts that the dataset's spec states."""
     return {"images": len(rows), "captions": len({row.true_caption for row in rows})}
 
 
 def features(with_image: bool = False) -> dict[str, Any]:
     """Return the types of the dataset's columns."""
-    from datasets import Image, Value
-
     columns = {"image_id": Value("int64")}
     if with_image:
         columns["image"] = Image()
@@ -48,8 +45,7 @@ def make(order: Order) -> Path:
         columns = ", ".join(short_repr(name) for name in names)
         raise BuildError(f"{where} has the columns {columns}; expected OpenCHAIR's image and {CAPTION}.")
     rows = IMAGES.read_all(without_pictures(upstream), where)
-    order.spec.matches(counts(rows), order.subset)
-    with_image = IMAGE in names
+    with_image = "image" in names
     written = written_rows(rows, upstream, with_image, where)
     table = Table(Features(features(with_image)), written)
     return order.save(out, [table], counts(rows), {"captions": source})
@@ -63,15 +59,15 @@ def source_of(order: Order) -> Fetched:
 
 
 def written_rows(
-    rows: Sequence[Image], upstream: Any, with_image: bool, where: str
+    rows: Sequence[CaptionedImage], upstream: Any, with_image: bool, where: str
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows as they are written; an image is decoded, and stored as it came."""
     for row, row_upstream in zip(rows, upstream, strict=True):
         columns = row.row
         columns["prompt"] = METRIC.prompt
         if with_image:
-            columns["image"] = row_upstream[IMAGE]
-            check_image(row_upstream[IMAGE], f"{where}, row {row.image_id}: image")
+            columns["image"] = row_upstream["image"]
+            check_image(row_upstream["image"], f"{where}, row {row.image_id}: image")
         yield columns
 
 

@@ -9,16 +9,16 @@ from halluscope.reading.rows import Row, Rows
 
 
 @dataclass(frozen=True)
-class Image(Row):
-    """An image, made by a text-to-image model."""
+class CaptionedImage(Row):
+    """An image that a text-to-image model made."""
 
     image_id: int
     true_caption: str  # the right caption, from which the image was made
     prompt: str = ""  # what is asked about the image; "" for the benchmark's own prompt
 
 
-class Images(Rows[Image]):
-    row_type = Image
+class CaptionedImages(Rows[CaptionedImage]):
+    row_type = CaptionedImage
     dataset = "openchair"
     file = "the authors' dataset"
     id = "image_id"
@@ -26,8 +26,8 @@ class Images(Rows[Image]):
     upstream: ClassVar[Mapping[str, str]] = {"true_caption": "text"}
     marker = ""  # the authors' rows have no id but their index
 
-    def parse(self, row: Fields) -> Image:
-        return Image(
+    def parse(self, row: Fields) -> CaptionedImage:
+        return CaptionedImage(
             image_id=row.whole("image_id"),
             true_caption=row.text("true_caption"),
             prompt=row.text_or_none("prompt") or "",
@@ -35,20 +35,20 @@ class Images(Rows[Image]):
         )
 
 
-IMAGES = Images()
+IMAGES = CaptionedImages()
 
 
-def load(sources: Sequence[str]) -> list[Image]:
+def load(sources: Sequence[str]) -> list[CaptionedImage]:
     """Read datasets, or files of the authors, as users name them."""
     return IMAGES.load(sources)
 
 
-def read_all(rows: Sequence[Any], where: str = "references") -> list[Image]:
+def read_all(rows: Sequence[Any], where: str = "references") -> list[CaptionedImage]:
     """Read rows, as the dataset or the authors' file has them."""
     return IMAGES.read_all(rows, where)
 
 
-def inputs(rows: Sequence[Image]) -> dict[str, Any]:
+def inputs(rows: Sequence[CaptionedImage]) -> dict[str, Any]:
     """Return the metric's inputs from the dataset's rows."""
     return {
         "references": [row.true_caption for row in rows],
