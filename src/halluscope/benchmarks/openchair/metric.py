@@ -284,6 +284,8 @@ def compute(
         asking = [*POLLING, "questions", "agreement"]
         check_effect(options, asking, "votes are given, so nobody is asked", usual)
         rows.votes = read_votes(votes, len(responses))
+    else:
+        chosen.required(len(chosen.question_set.templates))  # an error comes before captions are read
     if nouns is not None:
         check_effect(options, ["reader"], "nouns are given, so no caption is read", usual)
     return METRIC.evaluate(responses, rows, chosen)
