@@ -1,4 +1,4 @@
-"""Each option of a graded benchmark that can move a score is in its signature."""
+"""Each option of a benchmark with verdicts that can move a score is in its signature."""
 
 import pytest
 
