@@ -440,11 +440,9 @@ JUDGEMENT = st.none() | st.fixed_dictionaries(
 
 
 @fast
-@given(judgements=st.lists(JUDGEMENT, min_size=1, max_size=12))
-def test_hqh_from_the_items_back_to_the_scores(judgements: list[Any]) -> None:
-    found = shown(
-        run_of("hqh", questions(len(judgements)), ["A."] * len(judgements), {"judgements": judgements})
-    )
+@given(ratings=st.lists(JUDGEMENT, min_size=1, max_size=12))
+def test_hqh_from_the_items_back_to_the_scores(ratings: list[Any]) -> None:
+    found = shown(run_of("hqh", questions(len(ratings)), ["A."] * len(ratings), {"ratings": ratings}))
     judged = [item for item in found.items if "unjudged" not in item.errors]
     assert found.scores["unjudged"] == about(with_error(found.items, "unjudged"))
     assert not any({"unjudged", "wrong answer"} <= {*item.errors} for item in found.items)
@@ -539,10 +537,10 @@ def halo(count: int) -> list[dict[str, Any]]:
 
 
 @fast
-@given(judgements=st.lists(st.none() | st.booleans(), min_size=1, max_size=12))
-def test_haloquest_from_the_items_back_to_the_scores(judgements: list[bool | None]) -> None:
-    given_ = {"judgements": judgements}
-    found = shown(run_of("haloquest", halo(len(judgements)), ["A."] * len(judgements), given_))
+@given(ratings=st.lists(st.none() | st.booleans(), min_size=1, max_size=12))
+def test_haloquest_from_the_items_back_to_the_scores(ratings: list[bool | None]) -> None:
+    given_ = {"ratings": ratings}
+    found = shown(run_of("haloquest", halo(len(ratings)), ["A."] * len(ratings), given_))
     judged = [item for item in found.items if item.errors != ["unreadable"]]
     assert found.scores["accuracy"] == about(1 - with_error(judged, "wrong"))
     assert found.scores["unreadable"] == about(with_error(found.items, "unreadable"))
