@@ -195,7 +195,7 @@ MOVES_NOTHING = {
 }
 IN_THE_JUDGES_KEYS = {
     *("device", "engine", "recheck"),  # see tests/judging/test_engines.py
-    *("tokenizer", "leave_out"),  # see tests/judging/test_label_scoring.py
+    "leave_out",  # see tests/judging/test_endpoint_voter.py
 }
 
 

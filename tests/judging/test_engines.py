@@ -191,10 +191,7 @@ def test_the_same_scores_and_store_with_workers(fleet, tiny_t5, tmp_path, monkey
     ("options", "message"),
     [
         ({"engine": "tensorrt"}, "engine is 'tensorrt'; expected 'torch', 'torch-float32', "),
-        (
-            {"recheck": 1.0},
-            "recheck needs engine='ctranslate2-int8' or a judge 'scoring:MODEL@URL'; engine",
-        ),
+        ({"recheck": 1.0}, "recheck needs engine='ctranslate2-int8'; engine"),
         ({"engine": "ctranslate2-int8", "recheck": -1}, "recheck is -1; expected a number of logits"),
         ({"workers": -1}, "workers is -1"),
         ({"workers": 2, "device": "cuda:1"}, "each worker takes a GPU of its own"),

@@ -20,7 +20,6 @@ from halluscope.judging.ask import checked_answers
 from halluscope.judging.cache import IN_MEMORY, Cache, R, Record, Request
 from halluscope.judging.client import ENDPOINT
 from halluscope.judging.judge import Answered, Judge, KnownJudge, Pairs
-from halluscope.judging.label_scoring import ScoringVoter, requests
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import CHECKER, SHARED_FROM, CausalJudge, common_prefix, local_judge
@@ -92,8 +91,6 @@ class Load:
     flop_per_second: float | None = None  # the speed of one worker; None unless measured
     # how many questions were asked in measuring; their votes are kept, and they are not part of the rest
     measured: int = 0
-    # how many requests the rest takes, for a judge that gets one request per text; None for any other
-    requests: int | None = None
     # the most tokens that the replies to the rest may have; None for a judge on this machine
     said: int | None = None
     # the most that the rest may cost, in the currency of the prices; None without prices
@@ -322,8 +319,7 @@ class VotePlan(Cache):
             speed, measured, read = _measured(info.reader, most, self.kept.path, self.calibrate)
             tokens = max(0.0, tokens - read)
         flop, served = info.weights and 2 * info.weights, info.served  # FLOP per token
-        scores = isinstance(served, ScoringVoter)  # a request holds all questions about a text
-        said = left * served.max_tokens if served and not scores else None
+        said = left * served.max_tokens if served else None
         return replace(
             load,
             tokens=tokens,
@@ -331,7 +327,6 @@ class VotePlan(Cache):
             seconds=tokens / speed / self.workers if measured else None,
             flop_per_second=flop and flop * speed if measured else None,
             measured=measured,
-            requests=sum(len([*requests(prompts.pairs)]) for prompts in asked) if scores else None,
             said=said,
             money=price(tokens, said, self.prices) if served else None,
             note="; ".join(filter(None, [info.missing, counted])),

@@ -19,7 +19,6 @@ from halluscope.judging.judge import (
     MOST_AT_ONCE,
     PRESENT,
     RECHECKED,
-    SCORING,
     SETTINGS,
     ChatJudge,
     Judge,
@@ -109,13 +108,11 @@ class VoteOptions(JudgeOptions):
     judges: str | Judge | Sequence[str | Judge] = option(
         "flan-t5",
         "who votes: flan-t5 (default), lexical, replay:FILE, models (Hub ids, folders, GGUF files; extra judge), "
-        "checker:MODEL (MiniCheck's kind, with --questions claims), openai:MODEL[@URL] (extra api), scoring:MODEL@URL "
-        "(vLLM, SGLang; extras api and judge)",
+        "checker:MODEL (MiniCheck's kind, with --questions claims), openai:MODEL[@URL] (extra api)",
         about='who votes: "flan-t5" (the paper\'s three), "lexical" (no model), "replay:FILE" (votes given elsewhere), '
         'a model\'s Hub id, folder or GGUF file, "checker:MODEL" (a T5 that says 0 or 1 about a claim, as MiniCheck '
         'does; it needs questions="claims"), "openai:MODEL[@URL]" (a model behind an OpenAI-compatible endpoint), '
-        '"scoring:MODEL@URL" (another kind of judge: it compares the probabilities of yes and no, one request per '
-        "text; see `halluscope.judging.label_scoring`), a voter of yours, or a list of these, the cheapest first",
+        "a voter of yours, or a list of these, the cheapest first",
         many=True,
     )
     questions: str | Sequence[str] | QuestionSet = option(
@@ -147,16 +144,9 @@ class VoteOptions(JudgeOptions):
     )
     recheck: float = option(
         0.0,
-        "ask again if a vote was decided by less than this: int8 judges (in logits) in float32, scoring: judges (in "
-        "nats) as openai: judges are asked",
+        "ask again in float32 if int8 decided a vote by less than this, in logits",
         most=1000,  # no lead is larger
         what="a number of logits",
-    )
-    tokenizer: str | None = option(
-        None,
-        "the tokenizer of scoring:MODEL@URL, as a folder or a Hub id (default: the model's name)",
-        kinds=str | None,
-        what="a folder or a Hub id, or None",
     )
     workers: int = option(
         0,
@@ -168,12 +158,8 @@ class VoteOptions(JudgeOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        listed = self.judges if isinstance(self.judges, list | tuple) else [self.judges]
-        compares = any(isinstance(one, str) and one.startswith(SCORING) for one in listed)
-        if self.recheck and self.engine != RECHECKED and not compares:
-            raise ValueError(
-                f"recheck needs engine={RECHECKED!r} or a judge 'scoring:MODEL@URL'; engine is {self.engine!r}."
-            )
+        if self.recheck and self.engine != RECHECKED:
+            raise ValueError(f"recheck needs engine={RECHECKED!r}; engine is {self.engine!r}.")
         if self.workers and ":" in (self.device or ""):
             raise ValueError(
                 f"device is {self.device!r} and workers is {self.workers}; each worker takes a GPU of its own. Leave "
@@ -183,7 +169,7 @@ class VoteOptions(JudgeOptions):
     @property
     def how(self) -> dict[str, Any]:
         """How language models are run or asked."""
-        names = ("engine", "recheck", "device", "workers", "tokenizer", "at_once", "leave_out")
+        names = ("engine", "recheck", "device", "workers", "at_once", "leave_out")
         return {name: getattr(self, name) for name in names}
 
     @cached_property

@@ -80,8 +80,6 @@ def _notes(load: Load, asked: str) -> Iterator[str]:
         yield f"{load.flop_per_second / 1e12:.2g} TFLOP/s"
     if load.measured:
         yield f"{load.measured:,} questions were asked to measure this; their votes are kept, and not asked for again"
-    if load.requests is not None:
-        yield f"{load.requests:,} requests, one per text and round of questions"
     if load.said is not None:
         yield f"one request per {asked}; replies of at most {load.said:,} tokens in all"
     if load.money is not None:

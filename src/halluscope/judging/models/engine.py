@@ -8,7 +8,6 @@ decoded like every judge's, and one that is neither "0" nor "1" is an unreadable
 document of more than 500 words at sentences; here a text is read whole, up to `language_model.MAX_TEXT_TOKENS`.
 """
 
-import hashlib
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -285,43 +284,6 @@ def common_prefix(prompts: Sequence[Ids]) -> Ids:
     first, last = min(prompts)[:-1], max(prompts)[:-1]
     length = next((i for i, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), None)
     return first[: min(len(first), len(last)) if length is None else length]
-
-
-class ChatTokens(CausalJudge):
-    """A chat model's tokenizer and chat template without its weights, for servers that take token ids.
-
-    Prompts become the tokens that a local judge with the same model reads.
-    """
-
-    def __init__(self, name: str) -> None:
-        super().__init__(weights.described(name), device="cpu")
-        self.load(with_weights=False)
-
-    @property
-    def digest(self) -> str:
-        """The first 8 hexadecimal digits of the sha256 of all that decides on a prompt's tokens."""
-        tokenizer = self._tokenizer
-        parts = (
-            tokenizer.backend_tokenizer.to_str(),
-            tokenizer.get_chat_template(),
-            str(self._max_text_tokens),
-        )
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
-
-    def ids(self, text: str) -> Ids:
-        """Return the tokens of a text in which control tokens count as such."""
-        return self._tokenized([text])[0]
-
-    def after(self, chat: str, word: str) -> int:
-        """Return the one token with which a reply begins if its first word is `word`; `chat` is a prompt's `turn`."""
-        before, whole = self.ids(chat), self.ids(chat + word)
-        if whole[:-1] != before:
-            raise JudgeUnavailable(
-                f"The label {short_repr(word)} is not one token of the tokenizer {short_repr(self.weights.name)} "
-                "after its chat template; expected labels that are one token each. Give other labels, such as "
-                "labels='Yes/No', or the tokenizer of the server's model."
-            )
-        return whole[-1]
 
 
 def local_judge(
