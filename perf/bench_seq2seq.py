@@ -2,13 +2,12 @@
 
 The model has FLAN-T5-base's shape (250 million parameters) and random weights, except in the head, which makes it vote
 "no" on everything: the same work as FLAN-T5, with the two steps of a reply. Tests check that real votes are equal
-(tests/judging/test_language_models.py, test_lean_t5.py, test_engines.py). The share of the matrix peak compares the
+(tests/judging/test_language_models.py, test_lean_t5.py). The share of the matrix peak compares the
 FLOP of the prompts, by the model's definition, with large matrix products timed in the same run.
 
     python perf/bench_seq2seq.py [--texts 4] [--classes 16] [--rounds 3]
 """
 
-import os
 import random
 import tempfile
 from collections.abc import Iterator
@@ -23,7 +22,7 @@ from transformers import AutoTokenizer, T5Config, T5ForConditionalGeneration
 from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.judging.cost import READ_WEIGHTS
 from halluscope.judging.models import weights
-from halluscope.judging.models.engine import ConvertedJudge, Seq2SeqJudge
+from halluscope.judging.models.engine import Seq2SeqJudge
 from halluscope.judging.votes import NO
 from halluscope.vocabularies import load
 from timing import compare, options, seconds
@@ -43,7 +42,6 @@ def main() -> None:
     questions = PAPER.about(COCO)[0][: given.classes]
     pairs = np.array(list(np.ndindex(len(texts), len(questions))))
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["XDG_CACHE_HOME"] = folder  # converted models are deleted with it
         make_base(Path(folder))
         found = weights.find(folder)
         judge = Seq2SeqJudge(found, device="cpu")
@@ -69,12 +67,6 @@ def main() -> None:
             f"float32: {flop / took / 1e9:.0f} GFLOP/s, {flop / took / peak:.0%} of the matrix peak ({peak / 1e9:.0f})"
         )
         compare("seq2seq judge, float32", ours, plain, "generate, float32", given.rounds)
-        for precision in ("float32", "int8"):
-            converted = ConvertedJudge(found, precision, device="cpu")
-            converted.load()
-            run = partial(collect, converted, texts, questions, pairs)
-            compare(f"CTranslate2, {precision}", run, plain, "generate, float32", given.rounds)
-            converted.close()
         some = np.random.default_rng(0).permutation(len(pairs))[:BFLOAT16_PROMPTS]
         halved = T5ForConditionalGeneration.from_pretrained(folder, dtype=torch.bfloat16).eval()
         compare(

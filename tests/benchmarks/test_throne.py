@@ -194,7 +194,7 @@ MOVES_NOTHING = {
     *("at_once", "max_failed", "seed"),
 }
 IN_THE_JUDGES_KEYS = {
-    *("device", "engine", "recheck"),  # see tests/judging/test_engines.py
+    "device",  # see tests/answering/test_answering.py
     "leave_out",  # see tests/judging/test_endpoint_voter.py
 }
 

@@ -145,15 +145,6 @@ def test_the_rule_is_in_the_key_and_the_plan_knows_it(folder, tiny_t5, texts, tm
     )
 
 
-def test_ctranslate2_reads_the_same(folder, checker, texts, tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    claims = CLAIMS.about(COCO)[1][::16]
-    pairs = np.array(list(np.ndindex(len(texts), len(claims))))
-    fast = local_judge(f"{CHECKER}{folder}", "ctranslate2", device="cpu")
-    assert fast.key.endswith(":label")
-    assert (collect(fast, texts, pairs, claims) == collect(checker, texts, pairs, claims)).all()
-
-
 def test_what_is_no_checker(folder, tmp_path):
     chat = tmp_path / "chat"
     chat.mkdir()

@@ -464,9 +464,7 @@ def test_a_server_that_counts_nothing_costs_nothing_known(serve, usage):
         ({"max_failed": True}, "max_failed is True"),
         ({"at_once": 0}, "at_once is 0; expected a number of requests"),
         ({"judges": "lexical", "at_once": 4}, r"at_once is for judges behind an endpoint \('openai:MODEL"),
-        ({"engine": "torch-float32"}, "for language models on this machine"),
         ({"workers": 2}, "for language models on this machine"),
-        ({"engine": "ctranslate2-int8", "recheck": 0.5}, "for language models on this machine"),
         ({"judges": ["openai:m@{url}", "openai:m@{url}/"]}, "more than once"),
     ],
 )

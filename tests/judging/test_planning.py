@@ -323,8 +323,7 @@ def test_what_scoring_refuses_is_refused(descriptions, tiny_t5):
         ({"ask": "some"}, "ask is 'some'"),
         ({"judges": [str(tiny_t5)] * 2}, "more than once"),
         ({"judges": "no such judge"}, "There is no judge"),
-        ({"engine": "abacus"}, "engine is 'abacus'"),
-        ({"enigne": "torch"}, r"no option 'enigne'\. Did you mean 'engine'\?"),
+        ({"wokers": 2}, r"no option 'wokers'\. Did you mean 'workers'\?"),
     ]:
         with pytest.raises(ValueError, match=message):
             plan_of(throne.compute, [descriptions], **{"judges": "lexical"} | options)
@@ -345,7 +344,7 @@ def test_the_command_that_scores_with_plan_for_score(files, tiny_t5, tmp_path, c
     assert [judge["left"] for judge in plan["judges"]] == [2400, 2400]
     assert plan["total"]["questions"] == 2400 and plan["judges"][0]["judge"] == "checkpoint"
     assert not (tmp_path / "answers.sqlite").exists()
-    assert cli.main(["plan", *options, "--calibrate", "0.001", "--engine", "torch", "--workers", "2"]) == 0
+    assert cli.main(["plan", *options, "--calibrate", "0.001", "--workers", "2"]) == 0
     out = capsys.readouterr().out
     assert "TFLOP/s" in out and "their votes are kept" in out and "divided among 2 workers" in out
     assert "are exact" in out and str(tiny_t5) not in out

@@ -146,8 +146,7 @@ def inspect_model(model: str, options: VoteOptions) -> ModelInfo:
     found, missing = _find(model.removeprefix(CHECKER))
     info = ModelInfo(found.name, weights=READ_WEIGHTS.get(found.name), missing=missing)
     try:
-        run = options.engine, options.recheck, options.device
-        reader = cast("LanguageModelJudge", local_judge(model, *run, found=found))
+        reader = cast("LanguageModelJudge", local_judge(model, options.device, found=found))
         info = info._replace(key=reader.key if found.revision else "")
         if found.source:
             reader.load(with_weights=False)

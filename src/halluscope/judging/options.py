@@ -18,7 +18,6 @@ from halluscope.judging.judge import (
     MAX_TOKENS,
     MOST_AT_ONCE,
     PRESENT,
-    RECHECKED,
     SETTINGS,
     ChatJudge,
     Judge,
@@ -97,7 +96,7 @@ class JudgeOptions:
         check_values(self)
 
 
-POLLING = ("judges", "engine", "recheck")
+POLLING = ("judges",)
 """The options of `VoteOptions` that can move votes. `questions` also says which of given votes are one judge's."""
 
 
@@ -134,20 +133,6 @@ class VoteOptions(JudgeOptions):
         about='"needed" asks only what can still move precision or recall, "all" asks everything; the scores are equal',
         choices=ASK,
     )
-    engine: str = option(
-        "torch",
-        "what runs language models (default: torch); int8 changes votes",
-        about='what runs language models: "torch" (bfloat16 on CUDA, else float32), "torch-float32", "torch-bfloat16", '
-        'or for encoder-decoders "ctranslate2" (float32) or "ctranslate2-int8". The precision changes votes; the '
-        "judges' keys in the signature name it",
-        choices=("torch", "torch-float32", "torch-bfloat16", "ctranslate2", RECHECKED),
-    )
-    recheck: float = option(
-        0.0,
-        "ask again in float32 if int8 decided a vote by less than this, in logits",
-        most=1000,  # no lead is larger
-        what="a number of logits",
-    )
     workers: int = option(
         0,
         "how many processes share the work, each on its own GPU",
@@ -158,8 +143,6 @@ class VoteOptions(JudgeOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.recheck and self.engine != RECHECKED:
-            raise ValueError(f"recheck needs engine={RECHECKED!r}; engine is {self.engine!r}.")
         if self.workers and ":" in (self.device or ""):
             raise ValueError(
                 f"device is {self.device!r} and workers is {self.workers}; each worker takes a GPU of its own. Leave "
@@ -169,7 +152,7 @@ class VoteOptions(JudgeOptions):
     @property
     def how(self) -> dict[str, Any]:
         """How language models are run or asked."""
-        names = ("engine", "recheck", "device", "workers", "at_once", "leave_out")
+        names = ("device", "workers", "at_once", "leave_out")
         return {name: getattr(self, name) for name in names}
 
     @cached_property

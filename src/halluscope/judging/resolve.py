@@ -40,8 +40,6 @@ Voter = str | Judge  # A judge who votes, by its name or itself
 def voter(
     name: str,
     *,
-    engine: str,
-    recheck: float,
     device: str | None,
     workers: int,
     **http: Any,
@@ -49,7 +47,7 @@ def voter(
     """Return the language model of this name as a voter, not loaded or asked yet; see `VoteOptions.how`."""
     if name.startswith(ENDPOINT):
         return EndpointVoter(name.removeprefix(ENDPOINT), **http)
-    return local_judge(name, engine, recheck, device, workers)
+    return local_judge(name, device, workers)
 
 
 class ReplayJudge:
@@ -106,8 +104,8 @@ def resolve(judges: Sequence[Voter], vocabulary: Vocabulary, **how: Any) -> list
     """Return the voters of these names, in their order; `how` is for `voter`."""
     for is_set, what, fits in (
         (
-            how["engine"] != "torch" or how["workers"],
-            "engine, recheck and workers are for language models on this machine",
+            how["workers"],
+            "workers is for language models on this machine",
             _is_local,
         ),
         (

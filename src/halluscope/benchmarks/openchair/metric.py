@@ -92,7 +92,7 @@ def compute(
             them.
         thoughts: "removed" drops the LVLM's thoughts (`halluscope.responses.thoughts`), "kept" reads them too.
         judging: how the poll is held: judges, questions ("released", "plain" for judges that say only yes or no,
-            "claims" for checkers, or templates), agreement, device, engine, recheck, workers, leave_out,
+            "claims" for checkers, or templates), agreement, device, workers, leave_out,
             at_once, max_failed, store, progress; see `halluscope.judging.options.VoteOptions`. `ask` has no effect,
             because every vote is needed.
 

@@ -39,7 +39,7 @@ MEMORY_SHARE = 0.5
 # Fills the places before a prompt that is shorter than the others in its batch
 PADDING = -1
 
-# Matches how torch, CTranslate2 and CUDA's libraries say that memory is exhausted
+# Matches how torch and CUDA's libraries say that memory is exhausted
 _OUT_OF_MEMORY = re.compile(r"out of memory|_ALLOC_FAILED", re.IGNORECASE)
 
 # The tokens of one prompt, and those of one reply
@@ -53,7 +53,7 @@ class LanguageModelJudge:
     """A language model that reads each prompt on its own.
 
     By default it runs on a GPU if there is one, in bfloat16 on CUDA if the card computes it (T5 overflows in float16),
-    and else in float32. A CPU without AMX or AVX512-BF16 emulates bfloat16, at a third of the speed, with a warning.
+    and else in float32.
     """
 
     rule: str  # the name of the rule that reads a reply as a vote
@@ -62,7 +62,7 @@ class LanguageModelJudge:
     stored = True
     claims = False
 
-    def __init__(self, weights: Weights, device: str | None = None, precision: str | None = None) -> None:
+    def __init__(self, weights: Weights, device: str | None = None) -> None:
         with needs(
             f"The judge {weights.name!r}", "judge", " The judge 'lexical' needs neither torch nor a model."
         ):
@@ -70,8 +70,7 @@ class LanguageModelJudge:
             import transformers
         self._torch, self._transformers = torch, transformers
         self.weights = weights
-        self.device, dtype = placed(device)
-        self.dtype = getattr(torch, precision) if precision else dtype
+        self.device, self.dtype = placed(device)
         on_gpu = self.device.type == "cuda"
         self.background = on_gpu  # whether a thread prepares prompts while the model reads others
         self.pool = 65_536 if on_gpu else 4_096  # how many prompts are sorted by length at a time
@@ -157,14 +156,6 @@ class LanguageModelJudge:
             self._load_model()
 
     def _load_model(self) -> None:
-        cpu = self._torch.cpu
-        is_emulated = self.device.type == "cpu" and self.dtype is self._torch.bfloat16
-        if is_emulated and not (cpu._is_amx_tile_supported() or cpu._is_avx512_bf16_supported()):
-            warnings.warn(
-                "This CPU has neither AMX nor AVX512-BF16 and emulates bfloat16, at about a third of float32's speed; "
-                "use engine='torch' or 'torch-float32'.",
-                stacklevel=3,
-            )
         model = self._pretrained().to(self.device).eval()
         self._parameters = inspect.signature(model.forward).parameters
         if "past_key_values" not in self._parameters:
@@ -294,7 +285,7 @@ class LanguageModelJudge:
         try:
             with self._torch.inference_mode():
                 return decode(block)
-        except RuntimeError as error:  # torch's own error is a subclass; CTranslate2 has no error of its own
+        except RuntimeError as error:  # torch's own error is a subclass; those of CUDA's libraries are not
             if len(block) == 1 or not _OUT_OF_MEMORY.search(str(error)):
                 raise
         self._torch.cuda.empty_cache()
