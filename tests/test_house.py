@@ -15,7 +15,7 @@ FLOORS = (
     *("version", "errors", "signature", "paths", "network", "sanitize", "terminal", "limits", "cores"),
     *("validation", "options", "arguments", "files", "vocabularies", "stats"),
     *("judging", "judging.models", "judging.lexical"),
-    *("judging.resolve", "judging.options", "judging.verdicts", "judging.given_verdicts", "judging.cost"),
+    *("judging.resolve", "judging.planning", "judging.options", "judging.verdicts", "judging.given_verdicts"),
     *(
         "benchmark",
         "reading",

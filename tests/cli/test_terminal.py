@@ -317,7 +317,6 @@ NUMBERS = {
     ("words", "word"),
     [
         *(([*throne("mine.jsonl"), name], word) for name, words in NUMBERS.items() for word in words),
-        *((["plan", *throne("mine.jsonl")[1:], "--calibrate"], word) for word in ("inf", "nan", "1e400")),
     ],
 )
 def test_a_number_that_is_none(words, word, capsys):

@@ -177,6 +177,7 @@ class VoteOptions(JudgeOptions):
         """Ask about each class of each text, as `ask` says; with `only_present` about the cells in `present` alone."""
         from halluscope.judging.ask import collect_votes
         from halluscope.judging.cache import Record, cache_of
+        from halluscope.judging.planning import VotePlan
         from halluscope.judging.resolve import check_asked, resolve
 
         cache = cache_of(self.store)
@@ -186,12 +187,11 @@ class VoteOptions(JudgeOptions):
         k = self.required(len(about))
         check_asked(self.meant, question_set)
         shown = [question_set.cut(text) for text in texts]
-        stand_ins = getattr(cache, "stand_in", None)  # of a plan, with which nobody is asked
-        judges = (
-            stand_ins(self, vocabulary, shown, about, only_present)
-            if stand_ins
-            else resolve(self.meant, vocabulary, **self.how)
-        )
+        judges: Sequence[Judge]
+        if isinstance(cache, VotePlan):  # nobody is asked
+            judges = cache.stand_ins(self.meant, vocabulary, self.how, only_present or self.ask == "all")
+        else:
+            judges = resolve(self.meant, vocabulary, **self.how)
         which = PRESENT if only_present else self.ask
         kept_in = cache.source if isinstance(cache, Record) else cache
         try:

@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -115,18 +114,16 @@ class LanguageModelJudge:
             for row, tokens in zip(rows.tolist(), self._in_memory(reply, block), strict=True):
                 yield row, self._text(tokens) if tokens[-1] in self._ends else None
 
-    def lengths(self, prompts: Sequence[str]) -> list[int]:
-        """Return how many tokens whole prompts have, in the form in which `replies` sends them to the model."""
-        return list(map(len, self._whole(prompts)))
-
-    def load(self, with_weights: bool = True) -> None:
-        """Load the model; without its weights, it can only turn prompts into tokens."""
+    def load(self) -> None:
+        """Load the model and its tokenizer, unless they are loaded."""
+        if self._model is not None:
+            return
         try:
             if self.weights.gguf_file:
                 with gguf_files.read_once():
-                    self._load(with_weights)
+                    self._load()
             else:
-                self._load(with_weights)
+                self._load()
         except JudgeUnavailable:
             raise
         except Exception as error:  # transformers, safetensors and torch each raise their own
@@ -135,25 +132,21 @@ class LanguageModelJudge:
                 f"{printable(error)}"
             ) from error
 
-    def _load(self, with_weights: bool) -> None:
+    def _load(self) -> None:
         source, options = self.weights.source, self.weights.load_options
-        if self._tokenizer is None:
-            tokenizer = self._transformers.AutoTokenizer.from_pretrained(source, **options)
-            self._check(tokenizer)
-            is_described = self.weights.gguf_file or (Path(source) / "config.json").is_file()
-            auto = self._transformers.AutoConfig
-            config = auto.from_pretrained(source, **options) if is_described else None
-            # of a model that also reads images, the text part
-            self.config: Any = getattr(config, "text_config", None) or config
-            # how many tokens, of prompt and reply together, the model can handle
-            most = getattr(self.config, "max_position_embeddings", None)
-            self._positions = most or 2 * MAX_TEXT_TOKENS
-            self._max_text_tokens = min(MAX_TEXT_TOKENS, self._positions // 2)
-            special = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]
-            self._special = sorted(special, key=len, reverse=True)
-            self._tokenizer = tokenizer
-        if with_weights and self._model is None:
-            self._load_model()
+        tokenizer = self._transformers.AutoTokenizer.from_pretrained(source, **options)
+        self._check(tokenizer)
+        config = self._transformers.AutoConfig.from_pretrained(source, **options)
+        # of a model that also reads images, the text part
+        self.config: Any = getattr(config, "text_config", None) or config
+        # how many tokens, of prompt and reply together, the model can handle
+        most = getattr(self.config, "max_position_embeddings", None)
+        self._positions = most or 2 * MAX_TEXT_TOKENS
+        self._max_text_tokens = min(MAX_TEXT_TOKENS, self._positions // 2)
+        special = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]
+        self._special = sorted(special, key=len, reverse=True)
+        self._tokenizer = tokenizer
+        self._load_model()
 
     def _load_model(self) -> None:
         model = self._pretrained().to(self.device).eval()
@@ -232,7 +225,7 @@ class LanguageModelJudge:
         return text
 
     def tokens(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
-        """Return the tokens of each pair's prompt; the weights need not be loaded."""
+        """Return the tokens of each pair's prompt."""
         visible = self._visible(texts, pairs)
         return self._tokenized(
             [self.prompt(visible[text], questions[question]) for text, question in pairs.tolist()]
