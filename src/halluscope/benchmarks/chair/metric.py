@@ -105,7 +105,6 @@ class Readings:
 class Chair(Metric):
     name = "chair"
     title = "CHAIR"
-    about = "object hallucination in captions, word by word"
     description = """\
 CHAIR measures object hallucination in image captions: words are looked up in a synonym list of COCO's 80 classes, and
 a mention of a class that is not in the image is hallucinated. CHAIR_i is the share of such mentions, CHAIR_s the share

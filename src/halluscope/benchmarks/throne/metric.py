@@ -134,7 +134,6 @@ class Readings:
 class Throne(Metric):
     name = "throne"
     title = "THRONE"
-    about = "object hallucination in free-form descriptions"
     description = """\
 THRONE measures object hallucination in the free-form image descriptions of large vision-language models: an ensemble
 of language models reads each description and votes, class by class, on whether it implies the object; the votes on
@@ -210,7 +209,7 @@ which they agree are compared with the objects annotated in the image.
         ),
         Option(
             "certificate",
-            "a file that `halluscope certify` wrote, one per file of --responses; adds corrected scores",
+            "a file that `halluscope study certify` wrote, one per file of --responses; adds corrected scores",
             many=True,
             metavar="FILE",
             each=True,
@@ -390,8 +389,8 @@ def compute(
             in images that are not scored.
         image_ids: the images' ids; a repeated id is an error.
         forms: the parallel form of each row (its column `form`); it is named in the signature and changes no score.
-        certificate: the judges' certificate: a file that `halluscope certify` wrote about exactly these responses, or
-            its content; adds scores corrected for the judges' errors (`halluscope.stats.corrected`).
+        certificate: the judges' certificate: a file that `halluscope study certify` wrote about exactly these
+            responses, or its content; adds scores corrected for the judges' errors (`halluscope.stats.corrected`).
         options: the fields of `ThroneOptions`, by name: how the poll is held, and how labels become scores.
 
     Returns:
