@@ -37,6 +37,7 @@ class Options:
     level: float = option(0.95, about="the level of the intervals, in (0, 1)", check=check_level)
     thoughts: str = option(
         REMOVED,
+        "whether text in <think> and similar tags is removed from responses (default) or kept",
         about='"removed" drops what the LVLM thought (`halluscope.responses.thoughts`), "kept" reads it too',
         choices=THOUGHTS,
     )

@@ -34,7 +34,7 @@ def signature(metric: str, *, data: object, responses: object = GIVEN, **choices
 
 
 def form_of(forms: Iterable[str]) -> dict[str, str]:
-    """Return the key for the rows' parallel forms (`halluscope parallel`), given their column `form`; {} if all are "".
+    """Return the key for the rows' parallel forms, given their column `form`; {} if all are "".
 
     >>> form_of(["parallel-1-0", "parallel-1-0"]), form_of(["", "parallel-1-0"]), form_of([""])
     ({'form': 'parallel-1-0'}, {'form': 'original,parallel-1-0'}, {})

@@ -87,7 +87,7 @@ def sheet_of(ran, tmp_path):
 
     def make(run, sample):
         out = tmp_path / f"sheet of {run.name}"
-        ran("review", "make", run, "--marks", "verdict", "--sample", sample, "--out", out)
+        ran("study", "sheet", "make", run, "--marks", "verdict", "--sample", sample, "--out", out)
         return out
 
     return make
@@ -108,7 +108,9 @@ def test_people_who_agree_with_the_judge(name, tmp_path, sheet_of, json_of):
         value = said[row["class"]] if isinstance(said, dict) else said
         return (YES_MARK if value else NO_MARK) if row["scale"] == "yes no" else str(int(value))
 
-    found = json_of("certify", mark(sheet_of(run, count), as_judged), "--run", run, "--bootstrap", "20")
+    found = json_of(
+        "study", "certify", mark(sheet_of(run, count), as_judged), "--run", run, "--bootstrap", "20"
+    )
     assert found["marked"] == count
     whole = [one for one in found["errors"] if one["by"] == "all"]
     assert all((one["same"], one["bias"], one["kappa"]) == (1, 0, 1) for one in whole)
@@ -126,7 +128,7 @@ def test_nouns_of_captions(tmp_path, sheet_of, json_of):
     votes = [[("dog", "yes"), ("ball", "no")], [("cat", "yes")], *[[]] * more]
     run = tmp_path / "run"
     halluscope.score("openchair", texts, str(dataset), out=run, bootstrap=0, votes=votes)
-    found = json_of("certify", mark(sheet_of(run, 2), lambda row: YES_MARK), "--run", run)
+    found = json_of("study", "certify", mark(sheet_of(run, 2), lambda row: YES_MARK), "--run", run)
     assert found["confusion"] == {"all": [[0, 1, 1], [1, 1, 2]]}
     assert found["scores"][0]["judge"] == pytest.approx(1 / 3)
 
@@ -139,7 +141,7 @@ def test_a_judge_that_never_gives_a_criterion(tmp_path, sheet_of, json_of):
     for drawn, criteria in ((run, {"correct", "extra_claims"}), (rules, {"correct"})):
         marked = mark(sheet_of(drawn, 2), lambda row: NO_MARK if row["class"] == "correct" else "0")
         for certified in (run, rules):
-            found = json_of("certify", marked, "--run", certified)
+            found = json_of("study", "certify", marked, "--run", certified)
             both = criteria if certified == run else {"correct"}
             assert {*found["confusion"]} == both and found["marked"] == 2
             assert ("overall_hal" in {one["score"] for one in found["scores"]}) == (len(both) == 2)
@@ -149,12 +151,12 @@ def test_bad_input(tmp_path, sheet_of, refused):
     run, count = judged("haloquest", tmp_path)
     (tmp_path / "other").mkdir()
     another, _ = judged("mmhal", tmp_path / "other")
-    make = ("review", "make", run, "--marks", "verdict", "--out", tmp_path / "sheet", "--sample")
+    make = ("study", "sheet", "make", run, "--marks", "verdict", "--out", tmp_path / "sheet", "--sample")
     assert "a number of judged responses" in refused(*make, count + 1)
     sheet = sheet_of(run, 1)
-    assert "no mark" in refused("certify", sheet / "sheet.csv", "--run", run)
+    assert "no mark" in refused("study", "certify", sheet / "sheet.csv", "--run", run)
     marked = mark(sheet, lambda row: YES_MARK)
-    assert "drawn from" in refused("certify", marked, "--run", another)
-    assert "Expected --responses and --dataset" in refused("certify", marked)
+    assert "drawn from" in refused("study", "certify", marked, "--run", another)
+    assert "Expected --responses and --dataset" in refused("study", "certify", marked)
     both = ("--run", run, "--responses", "a", "--dataset", "b")
-    assert "--run alone for a grader" in refused("certify", marked, *both)
+    assert "--run alone for a grader" in refused("study", "certify", marked, *both)

@@ -5,18 +5,21 @@ second run the models responded again (`answer --sample --seed N`), or a judge j
 `--fresh`).
 """
 
-import argparse
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from halluscope import registry
 from halluscope.benchmark import LOWER
-from halluscope.cli import common
+from halluscope.cli.parameters import OUTPUT, File, Resampling, Scores, Whole
+from halluscope.cli.printing import Output
 from halluscope.errors import OutputError
 from halluscope.files.opening import file_key
 from halluscope.files.writing import check_new, real
@@ -30,7 +33,6 @@ from halluscope.reliability.sheet import VALID, read_sheet
 from halluscope.reporting.result_files import read_results
 from halluscope.runs.folder import SCORES, checked
 from halluscope.sanitize import short_repr
-from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import is_quiet, say, tell
 
 
@@ -42,94 +44,177 @@ def _results(path: Path) -> Mapping[str, Mapping[str, Any]]:
     return {name: {"responses": name, **run.scores} for name, run in checked([folder]).items()}
 
 
-def reliability(args: argparse.Namespace) -> None:
-    """Measure how reliable a benchmark is, in the columns of HQM's Table I."""
-    first = _results(args.first)
-    benchmark = hqm.benchmark_of(first)
+def reliability(
+    first: File,
+    /,
+    *,
+    retest: File | None = None,
+    parallel: File | None = None,
+    criterion: File | None = None,
+    content: Annotated[File | None, Parameter(metavar="SHEET")] = None,
+    scores: Scores = (),
+    criterion_score: Annotated[str | None, Parameter(metavar="SCORE")] = None,
+    published: Annotated[bool, Parameter(group=OUTPUT)] = False,
+    resampling: Resampling = Resampling(),
+    output: Output = Output(),
+) -> None:
+    """Measure how reliable a benchmark is, in the columns of HQM's Table I.
+
+    Args:
+        first: runs of three models or more (a folder), or what `halluscope score ... --json` printed
+        retest: the same for a second run with other seeds
+        parallel: the same for the parallel form
+        criterion: the models' scores by people, as `study sheet read --json` prints them
+        content: a marked sheet of questions and right answers
+        scores: the score that is compared (default: the benchmark's principal one); with --parallel further ones,
+            which are shown in both forms (default: the share of yes)
+        criterion_score: the score in --criterion (default: agree; disagree if lower is better for the score that is
+            compared); if higher is better for one of the two and lower for the other, the sign of one is reversed
+        published: show the paper's results too (Table I)
+    """
+    results = _results(first)
+    benchmark = hqm.benchmark_of(results)
     if benchmark is None:
-        raise ValueError(
-            f"{args.first} holds results of no benchmark, or of several; expected one benchmark."
-        )
-    by = args.by or benchmark.principal
+        raise ValueError(f"{first} holds results of no benchmark, or of several; expected one benchmark.")
+    compared = scores[0] if scores else benchmark.principal
     # people's score that is better in the same direction
-    human = args.criterion_by or (DISAGREE if benchmark.better(by) == LOWER else AGREE)
-    files = {RETEST: args.retest, PARALLEL: args.parallel, CRITERION: args.criterion}
+    human = criterion_score or (DISAGREE if benchmark.better(compared) == LOWER else AGREE)
+    files = {RETEST: retest, PARALLEL: parallel, CRITERION: criterion}
     others = {name: _results(path) for name, path in files.items() if path}
-    if not others and not args.content:
+    if not others and not content:
         raise ValueError("Nothing to compare with; name --retest, --parallel, --criterion or --content.")
-    if args.scores and not args.parallel:
+    if len(scores) > 1 and not parallel:
         raise ValueError(
-            "--scores names scores in both forms of the questions; expected --parallel beside it."
+            f"--scores names {len(scores)} scores; expected one, or --parallel, in whose form the others are shown."
         )
-    resampling = Bootstrap(args.bootstrap, args.seed)
-    data = {"benchmark": benchmark.name, "by": by} | {
-        name: hqm.measure(name, first, second, by, human if name == CRITERION else by, resampling)
-        for name, second in others.items()
-    }
-    if args.content:
-        sheet = read_sheet(args.content)
+    bootstrap = resampling.bootstrapped()
+    data: dict[str, Any] = {"benchmark": benchmark.name, "by": compared}
+    for name, second in others.items():
+        of_second = human if name == CRITERION else compared
+        data[name] = hqm.measure(name, results, second, compared, of_second, bootstrap)
+    if content:
+        sheet = read_sheet(content)
         sheet.check(VALID)
         data[CONTENT] = hqm.content(sheet.ones(), sheet.strata())
-    forms = [hqm.table_of_forms(first, others[PARALLEL], by, args.scores)] if args.parallel else []
-    common.output(args, data, lambda: [*hqm.report(data, args.published), *forms])
+    forms = []
+    if parallel:
+        shown = [*scores] if len(scores) > 1 else []
+        forms.append(hqm.table_of_forms(results, others[PARALLEL], compared, shown))
+    output.show(data, lambda: [*hqm.report(data, published), *forms])
 
 
-def correlate(args: argparse.Namespace) -> None:
-    """Tell whether two benchmarks rank the same models alike."""
-    if len(args.by) > 2:
-        raise ValueError(f"--by names {len(args.by)} scores; expected one, or one for each of the two files.")
-    first, second = _results(args.first), _results(args.second)
-    by = (args.by[0], args.by[-1]) if args.by else hqm.principal_scores(first, second)
-    if unknown := {*args.leave_out} - first.keys():
-        raise ValueError(f"--leave-out names {short_repr(min(unknown))}, which is not in {args.first}.")
-    if file_key(args.first) == file_key(args.second) and by[0] == by[1]:
+def correlate(
+    first: File,
+    second: File,
+    /,
+    *,
+    scores: Scores = (),
+    leave_out: Annotated[Sequence[str], Parameter(metavar="MODEL...")] = (),
+    resampling: Resampling = Resampling(),
+    output: Output = Output(),
+) -> None:
+    """Tell whether two benchmarks rank the same models alike.
+
+    Args:
+        first: several models' runs (a folder), or what `halluscope score ... --json` printed
+        second: the same for another benchmark; models are matched by name
+        scores: the score, or one per file (default: each benchmark's principal score)
+        leave_out: models to leave out
+    """
+    if len(scores) > 2:
+        raise ValueError(
+            f"--scores names {len(scores)} scores; expected one, or one for each of the two files."
+        )
+    ours, theirs = _results(first), _results(second)
+    compared = (scores[0], scores[-1]) if scores else hqm.principal_scores(ours, theirs)
+    if unknown := {*leave_out} - ours.keys():
+        raise ValueError(f"--leave-out names {short_repr(min(unknown))}, which is not in {first}.")
+    if file_key(first) == file_key(second) and compared[0] == compared[1]:
         warnings.warn("Both files are the same: scores always agree with themselves.", stacklevel=2)
-    found = hqm.correlate(first, second, by, args.leave_out, Bootstrap(args.bootstrap, args.seed))
-    common.output(args, found, lambda: hqm.correlation_report(found, by))
+    found = hqm.correlate(ours, theirs, compared, leave_out, resampling.bootstrapped())
+    output.show(found, lambda: hqm.correlation_report(found, compared))
 
 
-def parallel(args: argparse.Namespace) -> None:
-    """Reword a benchmark's questions, to test the benchmark with them."""
-    outs = [out for out in (args.out, args.first) if out]
-    for out in outs:
-        check_new(out)
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Rewording:
+    """How questions are reworded: by rules, or by a model."""
+
+    model: Annotated[
+        str | None,
+        Parameter(
+            help="the model that rewords free-form questions, instead of rules: openai:MODEL[@BASE_URL] (extra api), "
+            "or a local model (extra judge)"
+        ),
+    ] = None
+    check: Annotated[
+        str | None, Parameter(metavar="MODEL", help="the model that says whether a rewording asks the same")
+    ] = None
+    seed: Annotated[Whole, Parameter(help="seed that chooses wordings and orders (default: 0)")] = 0
+    device: Annotated[str | None, Parameter(help="where local models run (default: a GPU if any)")] = None
+    store: Annotated[
+        str | None,
+        Parameter(metavar="FILE", help="where the models' replies are kept (default: the user's cache)"),
+    ] = None
+
+
+def parallel(
+    source: str,
+    /,
+    *,
+    out: File,
+    first: Annotated[File | None, Parameter(metavar="OUT")] = None,
+    marks: Annotated[File | None, Parameter(metavar="SHEET")] = None,
+    rewording: Rewording = Rewording(),
+) -> None:
+    """Reword a benchmark's questions, to test the benchmark with them.
+
+    Args:
+        source: JSON lines, a .parquet file, or a dataset (folder or Hub id; name:config)
+        out: write the form here: to a .jsonl file (without images), or to a folder for load_dataset
+        first: also write the original rows that have a parallel form
+        marks: keep only the rows that people marked valid on this sheet, made of the form by `study sheet make`
+    """
+    outs = [path for path in (out, first) if path]
+    for path in outs:
+        check_new(path)
     if any(one in (other, *other.parents) for one, other in permutations(map(real, outs), 2)):
         raise OutputError(
             f"{outs[0]} and {outs[1]} are the same place, or one is inside the other; name two separate places."
         )
-    rows = read_rows(args.source)
+    rows = read_rows(source)
     plain = without_pictures(rows)
-    form = _form(plain, args)
-    if args.marks:
-        sheet = read_sheet(args.marks, allow_unmarked=True)
+    form = _form(plain, rewording)
+    if marks:
+        sheet = read_sheet(marks, allow_unmarked=True)
         form.leave_out(rejected(form.rows, sheet), sheet.name)
     for reason, indices in form.refused.items():
         tell(f"no parallel form: {len(indices):,} rows, since {reason}; such as row {min(indices)}")
     if not form.rows:
-        raise ValueError(f"No row of {args.source} has a parallel form: {', '.join(form.refused)}.")
+        raise ValueError(f"No row of {source} has a parallel form: {', '.join(form.refused)}.")
     with ExitStack() as together:
-        forms.write(form.rows, rows, form.originals, args.out, together)
-        if args.first:
+        forms.write(form.rows, rows, form.originals, out, together)
+        if first:
             originals = [plain[index] for index in form.originals]
-            forms.write(originals, rows, form.originals, args.first, together)
+            forms.write(originals, rows, form.originals, first, together)
     done = ", ".join(f"{count:,} {method}" for method, count in Counter(form.methods).items())
     refused = len(rows) - len(form.rows)
-    say(f"{args.out}: {len(form.rows):,} of {len(rows):,} rows: {done}; {refused:,} without a parallel form")
+    say(f"{out}: {len(form.rows):,} of {len(rows):,} rows: {done}; {refused:,} without a parallel form")
 
 
-def _form(rows: Any, args: argparse.Namespace) -> forms.ParallelForm:
+def _form(rows: Any, how: Rewording) -> forms.ParallelForm:
     known = next((one for one in registry.records() if one.dataset([*rows[0]])), None)
     subject = getattr(known.module("rows") if known else None, "subject", forms.unknown)
-    if args.check and not args.model:
+    if how.check and not how.model:
         raise ValueError("--check needs --model: only a model's wordings are checked, not those of rules.")
     wordings, by = None, ""
-    if args.model:
+    if how.model:
         from halluscope.judging.resolve import resolve_chat
         from halluscope.reliability.parallel.paraphrasing import name_of, paraphrase
 
-        names = filter(None, (args.model, args.check))
-        models = [resolve_chat(name, device=args.device, structured=False) for name in names]
-        questions, store = forms.free_questions(rows), Cache(args.store)
-        wordings = paraphrase(questions, *models, seed=args.seed, store=store, progress=not is_quiet())
+        names = filter(None, (how.model, how.check))
+        models = [resolve_chat(name, device=how.device, structured=False) for name in names]
+        questions, store = forms.free_questions(rows), Cache(how.store)
+        wordings = paraphrase(questions, *models, seed=how.seed, store=store, progress=not is_quiet())
         by = name_of(*models)
-    return forms.parallel_form(rows, args.seed, wordings, by, subject)
+    return forms.parallel_form(rows, how.seed, wordings, by, subject)

@@ -1,8 +1,8 @@
 """Finds the pictures of a report's page: where the user says, or else in the datasets that the runs name."""
 
-from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from halluscope.errors import NoImages
@@ -34,46 +34,55 @@ class Images:
         return self.openers[name]()
 
 
-def find_pictures(args: Namespace, runs: Mapping[str, Run], wanted: set[str]) -> dict[str, Picture]:
+@dataclass(frozen=True)
+class Wanted:
+    """What the user says of the page's pictures."""
+
+    dataset: str | None
+    images: str | None  # a folder
+    credits: Path | None  # a file that names the owners and licences
+
+
+def find_pictures(where: Wanted, runs: Mapping[str, Run], wanted: set[str]) -> dict[str, Picture]:
     """Return the pictures of the page by the images' names, and say which images were not found."""
     from halluscope.reading.coco import credits
 
-    if args.dataset == NONE and not args.images:
+    if where.dataset == NONE and not where.images:
         images = Images()
-    elif args.dataset or args.images:
-        images = _named_by_user(args, wanted)
+    elif where.dataset or where.images:
+        images = _named_by_user(where, wanted)
     else:
         images = _named_by_runs(runs.values(), wanted)
-        if args.credits and not images.openers:
+        if where.credits and not images.openers:
             raise ValueError("--credits is about images; give --dataset or --images too.")
     owners = {}
-    if args.credits:
-        owners = credits(args.credits)
+    if where.credits:
+        owners = credits(where.credits)
         if images.openers and not owners.keys() & images.openers.keys():
-            tell(f"{one_line(args.credits)} names no licence for any of these images.")
+            tell(f"{one_line(where.credits)} names no licence for any of these images.")
     if not images.openers:
         return {}
     return pictures(sorted(images.openers), images.open, owners, not is_quiet())
 
 
-def _named_by_user(args: Namespace, wanted: set[str]) -> Images:
+def _named_by_user(where: Wanted, wanted: set[str]) -> Images:
     from halluscope.reading.datasets import Source
 
     images = Images()
-    dataset = args.dataset
+    dataset = where.dataset
     if dataset == NONE:
         dataset = None
     if dataset and Source.of(dataset).path.is_file():
-        if not args.images:
+        if not where.images:
             _say_none(f"{dataset} is a file without images; --images FOLDER names them.")
             return images
         dataset = None  # a file that `score --dataset` took holds no images of its own
     try:
-        images.add(dataset, args.images, wanted)
+        images.add(dataset, where.images, wanted)
     except NoImages as error:
         _say_none(str(error))
         return images
-    _say_missing(images, wanted, dataset or args.images)
+    _say_missing(images, wanted, dataset or where.images or "")
     return images
 
 

@@ -1,73 +1,170 @@
-"""Commands that score responses: once, under each protocol, or with each number of votes that must agree."""
+"""Scores responses, or says what that would ask judges, or how it depends on the number of votes that must agree."""
 
-from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from itertools import combinations
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from halluscope import registry, scoring
 from halluscope.benchmark import Benchmark
-from halluscope.cli import common
-from halluscope.explaining import explained, protocols
+from halluscope.cli.agreements import AGREEMENT, SEVERAL_AGREEMENTS, agreements_of, compare_agreements
+from halluscope.cli.parameters import (
+    JUDGES,
+    OUTPUT,
+    Datasets,
+    Folder,
+    Named,
+    Resampling,
+    Responses,
+    Scores,
+    Typed,
+    declared,
+    for_name,
+)
+from halluscope.cli.plan import PLAN, plan_judges
+from halluscope.cli.printing import Output, check_output
+from halluscope.cli.responses import about_of, chosen, parameters
 from halluscope.judging import one_verdict
 from halluscope.judging.options import GIVEN
-from halluscope.reporting import published
-from halluscope.reporting.formats import JSON, LINE, text_notes
-from halluscope.reporting.tables import ROWS, Notes, Report, Table, counted, finite, plain, share
+from halluscope.reporting import published as papers
+from halluscope.reporting.formats import FORMATS, JSON, LINE, TABLE, text_notes
 from halluscope.runs import folder as runs
 from halluscope.runs import results as tables
-from halluscope.sanitize import one_line, short_repr
+from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.correlation import COEFFICIENTS, FEWEST_MODELS, correlations, undefined
 from halluscope.terminal import say, tell
 
-AGREEMENT, ASK, IGNORED = "agreement", "ask", "ignored"
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True, kw_only=True)
+class Shown(Output):
+    """What is shown of scores."""
+
+    format: Annotated[
+        str,
+        Parameter(
+            choices=(*FORMATS, LINE),
+            help="table: easy to read, as wide as the terminal (80 columns where that is unknown); csv: one table with "
+            "all digits, fractions not in percent, notes on standard error; markdown, latex: to paste, with the "
+            "principal score in bold where one model's is significantly better than each other's; json: the full "
+            "results; line: signature and principal score in one line each",
+        ),
+    ] = TABLE
+    scores: Annotated[Scores, Parameter(help="show one table with these scores and their intervals")] = ()
+    intervals: Annotated[bool, Parameter(help="show each score with its interval, if it has one")] = False
+    all: Annotated[
+        bool, Parameter(help="show every table: with differences of models, and in LaTeX each one")
+    ] = False
+    published: Annotated[
+        bool,
+        Parameter(
+            help="show the paper's results too, in a table of their own, if it prints any and they are about the same "
+            "rows"
+        ),
+    ] = False
+    out: Annotated[
+        Folder | None,
+        Parameter(
+            help="write a run here: scores, rows, votes, replies; with several files of responses, a folder for each "
+            "(`halluscope verify FOLDER` scores it again)"
+        ),
+    ] = None
 
 
-def score(args: Namespace) -> None:
+def command_of(name: str) -> Named:
+    """Return the command `score` for a benchmark, or for one of its datasets."""
+    benchmark = registry.benchmark(name)
+    own = parameters(benchmark)
+    if benchmark.judges:
+        own += declared([PLAN], JUDGES)
+    if any(option.name == AGREEMENT for option in benchmark.options):
+        own += declared([SEVERAL_AGREEMENTS], JUDGES)
+    return Named(for_name(score, name, own), about_of(benchmark))
+
+
+def score(
+    name: str,
+    *,
+    responses: Responses,
+    dataset: Datasets,
+    resampling: Resampling = Resampling(),
+    shown: Shown = Shown(),
+    typed: Typed = (),
+    **options: Any,
+) -> None:
     """Score one or more files of responses; all are read and matched before the first is scored."""
-    benchmark = registry.benchmark(args.name)
-    options = common.options_of(args, benchmark)
-    if args.out:
-        common.check_output(args, args.out)
-    ready = common.ready(args, benchmark, options)
-    for one in ready:
-        tell(scoring.remark(benchmark, one))
-    about = {"command": args.words, "dataset": args.dataset}
-    how = {"bootstrap": args.bootstrap, "seed": args.seed}
-    scored = [
-        runs.score(benchmark, one, chosen | how, about)
-        for one in ready
-        for chosen in scoring.variants(benchmark, options)
-    ]
-    results = [(run.name, tables.with_choices(benchmark, run.scores, run.options)) for run in scored]
-    for name, result in results:
-        if result["thoughts"]:
+    benchmark = registry.benchmark(name)
+    is_plan = options.pop(PLAN.name, False)
+    agreements = agreements_of(options.pop(AGREEMENT, []))
+    if len(agreements) == 1:
+        options[AGREEMENT] = agreements[0]
+    choice = chosen(benchmark, name, options)
+    if is_plan:
+        plan_judges(choice, responses, dataset, shown)
+        return
+    if shown.out:
+        check_output(shown.out, options.get("store"))
+    if len(agreements) > 1:
+        if shown.out:
+            raise ValueError("--out is for one number of votes; --agreement names several.")
+        compare_agreements(choice, agreements, responses, dataset, shown)
+        return
+    ready = choice.ready(responses, dataset)
+    for model in ready:
+        tell(scoring.remark(benchmark, model))
+    about = {"command": list(typed), "dataset": dataset}
+    how = {"bootstrap": resampling.bootstrap, "seed": resampling.seed}
+    scored = []
+    for model in ready:
+        for variant in scoring.variants(benchmark, choice.options):
+            scored.append(runs.score(benchmark, model, variant | how, about))
+    _tell_hints(scored)
+    if shown.out:
+        runs.write(scored, shown.out)
+        if len(scored) > 1:
+            tell(f"`halluscope compare {one_line(shown.out)}` compares groups and classes too.")
+    _show(benchmark, scored, choice.options, resampling.bootstrapped(), shown)
+
+
+def _tell_hints(scored: Sequence[runs.Run]) -> None:
+    for run in scored:
+        if run.scores["thoughts"]:
             tell(
-                f"{one_line(name)}: {result['thoughts']:,} responses contained thoughts (text in <think> or similar "
-                "tags), which were removed."
+                f"{one_line(run.name)}: {run.scores['thoughts']:,} responses contained thoughts (text in <think> or "
+                "similar tags), which were removed."
             )
     for run in scored:
         for hint in _hints_of_verdicts(run):
             tell(f"{one_line(run.name)}: {hint}")
-    if args.out:
-        runs.write(scored, args.out)
-        if len(scored) > 1:
-            tell(f"`halluscope compare {one_line(args.out)}` compares groups and classes too.")
-    if args.published and not (published.of(benchmark, options) or published.computed(benchmark, results)):
+
+
+def _show(
+    benchmark: Benchmark,
+    scored: Sequence[runs.Run],
+    options: dict[str, Any],
+    resampling: Bootstrap,
+    shown: Shown,
+) -> None:
+    """Print the scores, and what papers print where that is wanted."""
+    results = [(run.name, tables.with_choices(benchmark, run.scores, run.options)) for run in scored]
+    if shown.published and not (papers.of(benchmark, options) or papers.computed(benchmark, results)):
         tell(f"No published results are known for {benchmark.title} with these options.")
-    if args.format == LINE:
+    if shown.style == LINE:
         say(tables.lines(benchmark, results))
         return
     data = None
-    if args.format == JSON:
+    if shown.style == JSON:
         lines = [*tables.of_printed(benchmark, results), *tables.of_other_rows(results)]
         tell(text_notes([*tables.of_each(benchmark, results, options), *tables.notes(lines)]))
-        papers = tables.comparable(benchmark, results, options) if args.published else ()
-        data = [{"responses": name, **result} for name, result in (*results, *papers)]
-    resampling = Bootstrap(args.bootstrap, args.seed)
-    wanted = args.format, args.scores, args.published, args.all
-    common.output(args, data, lambda: tables.report(results, scored, options, resampling, *wanted))
+        printed = tables.comparable(benchmark, results, options) if shown.published else ()
+        data = [{"responses": name, **result} for name, result in (*results, *printed)]
+    wanted = shown.style, shown.scores, shown.published, shown.all
+    shown.show(
+        data,
+        lambda: tables.report(results, scored, options, resampling, *wanted),
+        with_intervals=shown.intervals,
+    )
 
 
 def _hints_of_verdicts(run: runs.Run) -> list[str]:
@@ -80,118 +177,3 @@ def _hints_of_verdicts(run: runs.Run) -> list[str]:
     if judge in judges.rules and not is_given:
         return []
     return one_verdict.hints(run.found)
-
-
-# explain
-
-
-def options_explain(benchmark: Benchmark) -> Benchmark:
-    """Return the benchmark without the options that a protocol settles."""
-    return benchmark.without(protocols.load(benchmark).settled)
-
-
-def parser_explain(parser: ArgumentParser, benchmark: Benchmark) -> None:
-    stated = protocols.load(benchmark)
-    names = parser._option_string_actions
-    known, usual = (", ".join(one.name for one in of) for of in (stated.each, stated.chosen()))
-    names["--protocols"].help = f"protocols to compare: {known} (default: {usual})"
-    names["--by"].default = [*stated.compared]
-    names["--by"].help = f"the scores whose differences are shown (default: {', '.join(stated.compared)})"
-
-
-def explain(args: Namespace) -> None:
-    """Score the same responses under each protocol, and say why the scores differ."""
-    benchmark = registry.benchmark(args.name)
-    stated = protocols.load(benchmark)
-    chosen = stated.chosen(args.protocols)
-    for name in args.by:
-        try:
-            benchmark.direction(name)
-        except KeyError:
-            raise ValueError(
-                f"{benchmark.title} has no score {short_repr(name)}; expected one of {', '.join(benchmark.scores)}."
-            ) from None
-    if args.examples < 0:
-        raise ValueError(f"--examples is {args.examples}; expected 0 or more.")
-    options = common.options_of(args, options_explain(benchmark))
-    found = explained.Explanation(
-        benchmark, stated, chosen, args.responses, args.dataset, options, common.matching_options(args)
-    )
-    for setting in found.settings(found.protocols[0]):
-        tell(scoring.remark(benchmark, found.ready(setting)))
-    found.compute()
-    about = list(dict.fromkeys(args.by)), args.examples, args.number
-    data = found.as_json(*about)
-    common.output(args, data, lambda: explained.report(found, data, *about))
-
-
-# ablate. Source: THRONE, supplement, section 1, Table 1. Every vote is asked for once and kept; all values of
-# --agreement use the same votes.
-
-Rows = list[dict[str, Any]]
-
-
-def options_ablate(benchmark: Benchmark) -> Benchmark:
-    return benchmark.without((AGREEMENT, ASK))
-
-
-def parser_ablate(parser: ArgumentParser, benchmark: Benchmark) -> None:
-    (agreement,) = (option for option in benchmark.options if option.name == AGREEMENT)
-    parser.add_argument(
-        "--agreement",
-        nargs="+",
-        required=True,
-        type=agreement.type,
-        metavar="K",
-        help="how many votes must agree: unanimous, majority, or a number; each value gets a row",
-    )
-
-
-def ablate(args: Namespace) -> None:
-    """Show how scores change with the number of votes that must agree."""
-    benchmark = registry.benchmark(args.name)
-    options = common.options_of(args, options_ablate(benchmark)) | {ASK: "all"}
-    if twice := [k for k in args.agreement if args.agreement.count(k) > 1]:
-        raise ValueError(f"--agreement names {twice[0]} twice; expected each number of votes once.")
-    ready = common.ready(args, benchmark, options)
-    rows: Rows = [
-        {"responses": one.matched.name, AGREEMENT: k}
-        | scoring.compute(benchmark, one, options | {AGREEMENT: k})
-        for one in ready
-        for k in args.agreement
-    ]
-    scores = [name for name in benchmark.scores if all(name in row for row in rows)]
-    alike = _alike(rows, args.agreement, scores)
-    columns = [*scores, IGNORED]
-    cells = [
-        [name, str(row[AGREEMENT]), row[ROWS], *(share(row[column]) for column in columns)]
-        for name, row in counted([(row["responses"], row) for row in rows])
-    ]
-    likeness = [
-        [" and ".join(map(str, row["agreements"])), row["score"], *(plain(row[one]) for one in COEFFICIENTS)]
-        for row in alike
-    ]
-    too_few = (
-        f"There are {len(ready)} files of responses; a correlation between agreements needs at least "
-        f"{FEWEST_MODELS}, with scores that differ."
-    )
-    report: Report = [
-        Table("scores", ["responses", "k", ROWS, *columns], cells, left=2),
-        Table("correlations", ["k", "score", *COEFFICIENTS], likeness, left=2) if alike else Notes([too_few]),
-        *(Notes([f"signature: {row['signature']}"], f"{row['responses']}, {row[AGREEMENT]}") for row in rows),
-    ]
-    common.output(args, {"results": rows, "correlations": alike}, lambda: report)
-
-
-def _alike(rows: Rows, agreements: Sequence[Any], scores: Sequence[str]) -> Rows:
-    """Return how similarly each two values of --agreement rank the models."""
-    alike = []
-    for pair in combinations(agreements, 2):
-        for score in scores:
-            first, second = ([row[score] for row in rows if row[AGREEMENT] == k] for k in pair)
-            defined = len(first) >= FEWEST_MODELS and finite([first, second]) == [first, second]
-            if defined and not undefined(first, second):
-                coefficients = correlations(first, second, Bootstrap())
-                values = {name: each["value"] for name, each in coefficients.items()}
-                alike.append({"agreements": [*pair], "score": score, **values})
-    return alike

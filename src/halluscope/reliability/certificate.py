@@ -1,9 +1,9 @@
 """The certificate of a judge: who judged what and how, people's labels of a sample of texts, and the judge's errors.
 
-People's labels say which classes each text implies. They are read from a marked sheet (`halluscope review make --marks
-implied`, which `sheet` draws), or from JSON lines {id or text, class, answer, [weight]} with a line for every class of
-a labelled text. A text's weight is 1 / the probability that it was drawn; without weights, each text is assumed to be
-equally likely to be drawn.
+People's labels say which classes each text implies. They are read from a marked sheet (`halluscope study sheet make
+--marks implied`, which `sheet` draws), or from JSON lines {id or text, class, answer, [weight]} with a line for every
+class of a labelled text. A text's weight is 1 / the probability that it was drawn; without weights, each text is
+assumed to be equally likely to be drawn.
 
 A certificate is one self-describing JSON file. It is cited by its digest, a checksum over all its content. The digest
 reveals a label that was changed by mistake, but not one that was forged with a new digest.
@@ -318,7 +318,7 @@ class Certificate(NamedTuple):
                 raise ValueError(
                     f"The certificate {self.content[DIGEST]} is about the {name} {short_repr(certified, 200)}, but "
                     f"this score uses {short_repr(scored, 200)}. Score what was certified, or certify what you score: "
-                    "`halluscope certify`."
+                    "`halluscope study certify`."
                 )
 
     def check_texts(self, texts: Sequence[str]) -> None:
@@ -328,7 +328,7 @@ class Certificate(NamedTuple):
         if labelled < fewest:
             raise ValueError(
                 f"The certificate {self.content[DIGEST]} has labels for only {labelled:,} texts; expected {fewest:,} "
-                f"or more, to correct scores. Label more texts: `halluscope review make --marks implied`."
+                f"or more, to correct scores. Label more texts: `halluscope study sheet make --marks implied`."
             )
 
     def sample(self, texts: Sequence[str], labels: NDArray[np.int8], vocabulary: Vocabulary) -> Sample:
@@ -345,7 +345,7 @@ class Certificate(NamedTuple):
         if (judged != (labels[rows] == voting.YES)).any():
             raise ValueError(
                 f"The judges that the certificate {self.content[DIGEST]} names have changed their verdict on some of "
-                "the labelled texts since it was made. Certify them again: `halluscope certify`."
+                "the labelled texts since it was made. Certify them again: `halluscope study certify`."
             )
         return Sample(rows, np.array([entry["chance"] for entry in of_row.values()]), implied)
 
@@ -411,13 +411,13 @@ def read(source: str | Path | Mapping[str, Any]) -> Certificate:
         content = read_json(path_of(source))
     if not isinstance(content, Mapping) or content.get("form") != FORM:
         raise ValueError(
-            f"certificate is {short_repr(source)}; expected a file that `halluscope certify` wrote."
+            f"certificate is {short_repr(source)}; expected a file that `halluscope study certify` wrote."
         )
     if content.get(DIGEST) != digest_of(content):
         raise ValueError(
             f"certificate {short_repr(source)}: the content does not match its digest "
             f"{short_repr(content.get(DIGEST))}; the file was changed after it was written. Take the original, or run "
-            "`halluscope certify` again."
+            "`halluscope study certify` again."
         )
     return Certificate(dict(content))
 

@@ -169,7 +169,7 @@ def rejected(rows: Sequence[Row], sheet: Sheet) -> dict[int, str]:
     found = [marks.get(key(identify(row, index))) for index, row in enumerate(rows)]
     if {*found} == {None}:
         raise ValueError(
-            f"The sheet {sheet.name} has none of the {len(rows):,} rows; expected a sheet that `halluscope review "
+            f"The sheet {sheet.name} has none of the {len(rows):,} rows; expected a sheet that `halluscope study sheet "
             "make` made from this parallel form, with the same seed and model."
         )
     reasons = {
@@ -182,7 +182,7 @@ def rejected(rows: Sequence[Row], sheet: Sheet) -> dict[int, str]:
 def says(sheet: Sheet) -> tuple[Any, Report]:
     """Return what a sheet says as JSON has it, and as a report.
 
-    For models' responses, the former is the list that `halluscope reliability` takes.
+    For models' responses, the former is the list that `halluscope study reliability` takes.
     """
     if sheet.kind == READING:
         result = agreement.summary(sheet)

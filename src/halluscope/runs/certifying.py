@@ -118,8 +118,8 @@ def _scale(most: int) -> Iterable[str]:
 def certify(path: Path, run: Run, by: str, allow_unmarked: bool, resampling: Bootstrap) -> Result:
     """Compare a grader's verdicts with people's marks on a sheet, and correct its scores.
 
-    The sheet is of `halluscope review make RUN --marks verdict`, `run` a run on the same responses, by this judge or
-    another, and `by` who marked.
+    The sheet is of `halluscope study sheet make RUN --marks verdict`, `run` a run on the same responses, by this judge
+    or another, and `by` who marked.
 
     Returns:
         `confusion`: criterion -> the counts of pairs of verdicts; `errors`: for each criterion, overall and by group,

@@ -545,9 +545,7 @@ def _swap_report(found: Values, differences: Sequence[Compared], benchmark: Benc
         report.append(Table("ranks", [f"by {one['score']}", *judges], rows))
         report.append(Notes([f"Kendall's tau of the two rankings is {tau}"]))
     differing = [f"{name} is {one} and {other}" for name, (one, other) in found["judges"].items()]
-    advice = (
-        "Scores by two judges cannot be compared. To link them, mark a sample by hand: `halluscope certify`."
-    )
+    advice = "Scores by two judges cannot be compared. To link them, mark a sample by hand: `halluscope study certify`."
     return [*report, Notes([f"{found['rows']:,} rows that all runs have.", *differing, advice])]
 
 

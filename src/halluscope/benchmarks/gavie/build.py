@@ -11,6 +11,8 @@ from halluscope.building.command import Builder
 from halluscope.building.output import Order
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, chunks, entries, entries_of
+from halluscope.options import Option
+from halluscope.paths import path_of
 from halluscope.sanitize import short_repr
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -133,13 +135,13 @@ can be asked, because it would know nothing about an image; without --images the
 """,
     source="evaluation_set.json, or a folder that holds it (default: download)",
     images="the folder of the images, IMAGE_ID.jpg, or a zip of it (default: no column `image`)",
-    options={
-        "--regions": {
-            "type": "path",
-            "metavar": "FILE",
-            "help": "region_descriptions.json of Visual Genome, or the authors' vg_annotation.json, for a judge to "
-            "read",
-        }
-    },
+    options=(
+        Option(
+            "regions",
+            "region_descriptions.json of Visual Genome, or the authors' vg_annotation.json, for a judge to read",
+            type=path_of,
+            metavar="FILE",
+        ),
+    ),
     make=make,
 )

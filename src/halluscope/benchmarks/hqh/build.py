@@ -11,6 +11,8 @@ from halluscope.building.command import Builder
 from halluscope.building.output import Order
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, read_json
+from halluscope.options import Option
+from halluscope.paths import path_of
 from halluscope.sanitize import short_repr
 from halluscope.validation import id_of
 
@@ -127,12 +129,13 @@ null.
 """,
     source="HQH.json, or a folder that holds it (default: download)",
     images="the folder of the images, IMAGE_ID.jpg, or a zip of it (default: no column `image`)",
-    options={
-        "--image-data": {
-            "type": "path",
-            "metavar": "FILE",
-            "help": "image_data.json: captions and regions, which are shown to a judge",
-        }
-    },
+    options=(
+        Option(
+            "image_data",
+            "image_data.json: captions and regions, which are shown to a judge",
+            type=path_of,
+            metavar="FILE",
+        ),
+    ),
     make=make,
 )

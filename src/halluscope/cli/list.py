@@ -1,31 +1,44 @@
-"""Commands about what there is: benchmarks, datasets, files, metrics and tasks."""
+"""Lists what there is: benchmarks, datasets, extras, kept votes, limits; or says what one benchmark is."""
 
 import inspect as python
 import re
-from argparse import Namespace
 from collections.abc import Sequence
 from importlib import metadata
 
 from halluscope import limits, registry
+from halluscope.benchmarks import LISTED
 from halluscope.reading.datasets import home, is_subset
 from halluscope.reporting.formats import aligned
-from halluscope.reporting.tables import to_json
 from halluscope.sanitize import one_line
-from halluscope.terminal import say, tell, tell_error
-
-# list
+from halluscope.terminal import say
 
 
-def list(_: Namespace) -> None:
+def show(name: str | None = None, /) -> None:
+    """Print all benchmarks, or one benchmark's card.
+
+    Args:
+        name: a benchmark, or one of its datasets: show its options, scores and whether higher or lower is better,
+            protocols and citation
+    """
+    if name is None:
+        _show_all()
+    else:
+        _show_card(name)
+
+
+def _show_all() -> None:
     """Print benchmarks, datasets and where they are built, extras, kept votes, and limits."""
     from halluscope.judging.cache import Cache
 
     rows = []
-    for benchmark in registry.records():
-        data = [(dataset.name, _built(dataset.name)) for dataset in benchmark.datasets]
-        reads = f"({', '.join(benchmark.reads)})" if benchmark.reads else ""
-        (first, built), *others = data or [(reads, "")]
-        rows += [[benchmark.name, benchmark.about, first, built], *(["", "", *of] for of in others)]
+    for benchmark in LISTED:
+        row = [benchmark.name, benchmark.about]
+        if benchmark.reads:
+            rows.append([*row, f"({', '.join(benchmark.reads)})", ""])
+            continue
+        for dataset in benchmark.datasets or [""]:
+            rows.append([*row, dataset, _built(dataset) if dataset else ""])
+            row = ["", ""]
     say(aligned(rows, ["benchmark", "measures", "dataset", "built"], left=4))
     say("\nextras of this installation")
     for extra, missing in extras().items():
@@ -68,16 +81,16 @@ def extras() -> dict[str, Sequence[str]]:
     return found
 
 
-# info
+# One benchmark
 
 
-def info(args: Namespace) -> None:
+def _show_card(name: str) -> None:
     """Print a benchmark's card, options, scores with their direction, and citation."""
     from halluscope.building.spec import load
     from halluscope.explaining import protocols
     from halluscope.options import defaults
 
-    benchmark = registry.benchmark(args.name)
+    benchmark = registry.benchmark(name)
     lines = [
         f"{benchmark.title} ({benchmark.name}): {benchmark.about}",
         f"\n{benchmark.description.strip()}",
@@ -85,7 +98,7 @@ def info(args: Namespace) -> None:
         *(f"more: {link}" for link in benchmark.links),
     ]
     for dataset in benchmark.datasets:
-        if args.name in (dataset.name, benchmark.name):
+        if name in (dataset.name, benchmark.name):
             spec = load(dataset.name)
             counts = (f"{count:,} {name.replace('_', ' ')}" for name, count in spec.expected.items())
             key = f"rows are identified by {', '.join(dataset.key)}"
@@ -96,18 +109,22 @@ def info(args: Namespace) -> None:
             ]
     if benchmark.is_scored:
         lines.append(f"\nprompt: {benchmark.prompt} (at most {benchmark.max_new_tokens} new tokens)")
+        for called, prompt in benchmark.prompts.items():
+            lines.append(f"prompt {called}: {prompt}")
     if benchmark.judges and benchmark.judges.published:
         lines.append(f"\n{benchmark.judges.of_published}")
     if benchmark.has_metric:
         lines.append("\nscores")
-    for name, score in benchmark.scores.items():
+    for score_name, score in benchmark.scores.items():
         better = f"{score.better} is better" if score.better else "neither way is better"
-        lines.append(f"  {name}: {better}{' (the principal score)' if name == benchmark.principal else ''}")
+        lines.append(
+            f"  {score_name}: {better}{' (the principal score)' if score_name == benchmark.principal else ''}"
+        )
     if benchmark.is_scored:
         lines.append("\nprotocols (halluscope explain compares them)")
-        for one in protocols.load(benchmark).each:
-            unequal = f" (not equal: {one.discrepancy.why})" if one.discrepancy else ""
-            lines.append(f"  {one.name}: {one.by}{unequal}")
+        for protocol in protocols.load(benchmark).each:
+            unequal = f" (not equal: {protocol.discrepancy.why})" if protocol.discrepancy else ""
+            lines.append(f"  {protocol.name}: {protocol.by}{unequal}")
     if benchmark.has_metric:
         lines.append("\noptions")
         for option in benchmark.options:
@@ -121,65 +138,3 @@ def info(args: Namespace) -> None:
 
 
 # The rest
-
-
-def build(words: Sequence[str]) -> int:
-    """Run a dataset's builder with the rest of the command line."""
-    if not words or words[0].startswith("-"):
-        known = ", ".join(sorted(dataset.name for dataset in registry.datasets()))
-        say(f"usage: halluscope build NAME [options]; NAME is one of {known}")
-        say(
-            "`halluscope build NAME --help` shows a dataset's options and examples; `halluscope list` says what each "
-            "benchmark measures."
-        )
-        return 0
-    dataset = registry.dataset(words[0])
-    try:
-        return int(registry.benchmark(dataset.name).builder(dataset).main(words[1:]))
-    except KeyboardInterrupt as stopped:
-        raise KeyboardInterrupt(str(stopped) or "nothing was changed.") from None
-
-
-def inspect(args: Namespace) -> None:
-    """Say what each file is; one that cannot be read is named, and the others are still inspected."""
-    from halluscope.inspection import DATASET, inspect
-
-    found, failed = [], []
-    for file in args.files:
-        try:
-            found.append(inspect(file))
-        except (ValueError, OSError) as error:
-            failed.append(str(error))
-    if args.json:
-        say(to_json([one.row() for one in found]))
-    else:
-        for one in found:
-            say(f"{one_line(one.file)}: {one}")
-            if one.command:
-                say(f"  {one.command}")
-        if any(DATASET in one.command for one in found):
-            tell(
-                f"{DATASET} is what has the questions or images; `halluscope list` names datasets, or give a file."
-            )
-    for message in failed:
-        tell_error(message)
-    if failed:
-        raise ValueError(f"{len(failed)} of {len(args.files)} files cannot be read.")
-
-
-def install_metrics(args: Namespace) -> None:
-    """Install the metrics so that evaluate.load("throne") finds them by their bare names."""
-    from halluscope.hub import installed
-
-    if args.remove and not args.list:
-        say(f"removed: {', '.join(installed.remove()) or 'nothing was installed'}")
-        return
-    say("\n".join(map(str, installed.listed() if args.list else installed.install())))
-    say(f"in {installed.cache()}")
-
-
-def tasks(args: Namespace) -> None:
-    """Write our tasks for a harness, and print their folder."""
-    from halluscope.harness import tasks
-
-    say(tasks.write(args.harness, args.out))
