@@ -207,6 +207,18 @@ def _dash_b(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     return builder("dash_b").build(inputs, None, out, **options)
 
 
+def _mme(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    """An image of each subtask of the hallucination part, and one of code."""
+    rows = []
+    for subtask in ("existence", "count", "position", "color", "code_reasoning"):
+        for answer in ("Yes", "No"):
+            row = {"question": f"Is it {subtask} or {answer.lower()}? Please answer yes or no.", "answer": answer}
+            row.update({"image": f"{subtask}/images/0010.jpg", "type": subtask})
+            rows.append(row)
+    (inputs / "mme_benchmark.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return builder("mme").build(inputs / "mme_benchmark.jsonl", None, out, **options)
+
+
 def _humblebench(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     types = ("Relation", "Attribute", "Weather", "Location", "Category", "Object")
     rows = [
@@ -239,6 +251,7 @@ BUILDS: dict[str, Callable[[Path, Path, dict[str, Any]], Path]] = {
     "openchair": _openchair,
     "haloquest": _haloquest,
     "dash_b": _dash_b,
+    "mme": _mme,
     "humblebench": _humblebench,
     "object_enumeration": _object_enumeration,
 }

@@ -11,17 +11,51 @@ from halluscope.reading.datasets import read_once
 from halluscope.reading.fields import Fields
 from halluscope.reading.rows import Row, Rows
 from halluscope.reading.yes_no_labels import YES_NO
+from halluscope.responses.column_facts import plain_question
 from halluscope.sanitize import short_repr
+from halluscope.signature import data_of
 
 HALLUCINATION = ("existence", "count", "position", "color")
 PERCEPTION = (*HALLUCINATION, "posters", "celebrity", "scene", "landmark", "artwork", "OCR")
 COGNITION = ("commonsense_reasoning", "numerical_calculation", "text_translation", "code_reasoning")
 
 # Subtask -> how many questions it has, in the paper's order
-SUBTASKS = dict.fromkeys(PERCEPTION + COGNITION, 40)
-SUBTASKS.update(dict.fromkeys(HALLUCINATION, 60))
-SUBTASKS.update({"posters": 294, "celebrity": 340, "scene": 400, "landmark": 400, "artwork": 400})
-SUBTASKS["commonsense_reasoning"] = 140
+SUBTASKS = {
+    "existence": 60,
+    "count": 60,
+    "position": 60,
+    "color": 60,
+    "posters": 294,
+    "celebrity": 340,
+    "scene": 400,
+    "landmark": 400,
+    "artwork": 400,
+    "OCR": 40,
+    "commonsense_reasoning": 140,
+    "numerical_calculation": 40,
+    "text_translation": 40,
+    "code_reasoning": 40,
+}
+
+# The digest of the different questions of a file (`known_questions`) -> whose they are
+KNOWN_QUESTIONS = {
+    "mme-1983-9626ff67": "all subtasks",
+    "mme-220-ec645838": "existence, count, position, color",
+    "mme-43-4f2e52d9": "existence",
+    "mme-59-90d260d4": "count",
+    "mme-60-77f3cf58": "position",
+    "mme-58-c225e9ca": "color",
+    "mme-179-3c068b86": "posters",
+    "mme-328-ecf50157": "celebrity",
+    "mme-337-2fd6599a": "scene",
+    "mme-400-84c60620": "landmark",
+    "mme-237-1fa09ad0": "artwork",
+    "mme-40-9dc9b4d8": "OCR",
+    "mme-138-948a1d69": "commonsense_reasoning",
+    "mme-37-3fe2d1e0": "numerical_calculation",
+    "mme-40-ad5911cc": "text_translation",
+    "mme-27-b9f451a9": "code_reasoning",
+}
 
 ENDINGS = {True: ".png", False: ".jpg"}  # whether a subtask is one of cognition -> how its images' names end
 
@@ -94,6 +128,12 @@ def without_instruction(question: str) -> str:
     for instruction in (INSTRUCTION, LLAVA_INSTRUCTION):
         question = question.removesuffix(instruction).strip()
     return question
+
+
+def known_questions(questions: Sequence[str]) -> str | None:
+    """Return which subtasks' questions these are, in any order and number; None if they are not those of one, or all."""
+    different = {plain_question(without_instruction(question)) for question in questions}
+    return KNOWN_QUESTIONS.get(data_of("mme", [[question] for question in different]))
 
 
 def file_name_of(subtask: str, image: str) -> str:

@@ -4,7 +4,7 @@ A named rule reads each response as yes, no or neither. An image counts twice: f
 right.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from halluscope.benchmarks.mme.data import (
     QUESTIONS,
     SUBTASKS,
     Question,
+    known_questions,
 )
 from halluscope.benchmarks.mme.reading import OFFICIAL, RULES
 from halluscope.labelled import ACCURACY, LabelledRows, LabelledRowsOptions, Questions, ReadResponses
@@ -172,6 +173,13 @@ existence, count, position and color.
                 groups[subtask] = subtask_of == subtask
         return groups
 
+    def known(self, asked: Sequence[str]) -> tuple[str, str, bool] | None:
+        """Say which subtasks some questions are of, and of which dataset, as a whole; None if they are not MME's."""
+        subtasks = known_questions(asked)
+        if subtasks is None:
+            return None
+        return subtasks, "mme", False
+
     def questions(self, references: Sequence[Any]) -> Questions:
         """Return the rows, checked, with their right answers: of each image both questions."""
         rows = super().questions(references)
@@ -214,15 +222,6 @@ existence, count, position and color.
             scores[f"{SCORE}/{subtask}"] = value
         scores.update(shares)
         return scores
-
-    def refusals(self, rows: Questions, total: Counts, options: MmeOptions) -> Mapping[str, str]:
-        """Return which subtasks a sum lacks."""
-        refused = {}
-        for name, subtasks in SUMS.items():
-            lacking = [subtask for subtask in subtasks if f"{PAIRS}/{subtask}" not in total]
-            if lacking:
-                refused[name] = f"No question of {', '.join(lacking)} is scored."
-        return refused
 
 
 METRIC = Mme()

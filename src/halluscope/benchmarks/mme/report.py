@@ -10,8 +10,8 @@ class MmeReport(LabelledReport):
     groups = SCORE
     intervals = {"hallucination": "hallucination", "perception": "perception", "cognition": "cognition"}
     unreadable = "no yes or no can be read"
-    meaning_defined = "{accuracy} % of the questions are answered rightly."
-    meaning_undefined = "The score of the hallucination part is undefined."
+    meaning_defined = "Existence, count, position and color together have {hallucination:.1f} of 800 points."
+    meaning_undefined = "The sum of existence, count, position and color is undefined."
 
 
 VIEW = MmeReport()
