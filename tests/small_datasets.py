@@ -212,7 +212,10 @@ def _mme(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     rows = []
     for subtask in ("existence", "count", "position", "color", "code_reasoning"):
         for answer in ("Yes", "No"):
-            row = {"question": f"Is it {subtask} or {answer.lower()}? Please answer yes or no.", "answer": answer}
+            row = {
+                "question": f"Is it {subtask} or {answer.lower()}? Please answer yes or no.",
+                "answer": answer,
+            }
             row.update({"image": f"{subtask}/images/0010.jpg", "type": subtask})
             rows.append(row)
     (inputs / "mme_benchmark.jsonl").write_text("\n".join(map(json.dumps, rows)))

@@ -64,6 +64,7 @@ BENCHMARKS: dict[str, tuple[Any, str, tuple[str, ...], list[str]]] = {
     "pope": (inputs.pope, "question_id", inputs.YES_NO_TEXTS, ["--parser", "all"]),
     "dash_b": (inputs.dash_b, "question_id", inputs.YES_NO_TEXTS, ["--parser", "all"]),
     "humblebench": (inputs.humblebench, "question_id", inputs.LETTER_TEXTS, ["--parser", "all"]),
+    "mme": (inputs.mme, "id", inputs.YES_NO_TEXTS, ["--parser", "all"]),
     "hallusionbench": (inputs.hallusionbench, "question", inputs.YES_NO_TEXTS, ["--judge", "rules"]),
     "mmhal": (inputs.mmhal, "id", inputs.ANSWERS, []),
     "hqh": (inputs.hqh, "id", inputs.ANSWERS, ["--judge", "reference-only"]),

@@ -1,6 +1,6 @@
-"""Reads responses in the form of MME's authors: a text file per subtask, in one folder.
+"""Reads responses from text files without a header, of which a folder holds one per part of a benchmark.
 
-Each line holds an image, a question, its right answer and the response, divided by tabs, without a header.
+Each line holds an image, a question, its right answer and the response, divided by tabs.
 """
 
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ def rows(file: Path) -> Iterator[Located]:
         cells = line.split(TAB, len(COLUMNS) - 1)
         if len(cells) < len(COLUMNS):
             raise BuildError(
-                f"{file}, line {number} is {short_repr(line, 120)}; expected an image, a question, its right answer and "
-                "the response, divided by tabs. Add what is missing, and write a line break in a response as a space."
+                f"{file}, line {number} is {short_repr(line, 120)}; expected an image, a question, its right answer "
+                "and the response, divided by tabs. Add what is missing, and write a line break in a response as a space."
             )
         yield f"{file}, line {number}", dict(zip(COLUMNS, cells, strict=True))

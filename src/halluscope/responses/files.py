@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -126,18 +126,19 @@ _MATTERING = {*TEXTS, *IDS, *IMAGES, *URLS, *QUESTIONS, *("label", "sampling", "
 
 def read(given: Sequence[Given], how: Reading = USUAL) -> list[Responses]:
     """Read the responses of several LVLMs, each with a name of its own."""
-    named = [_files(one) for one in given]
-    check_once(file for _, files, _ in named for file in files)
+    sources = [_source(one) for one in given]
+    files = [file for source in sources for file in source.files]
+    check_once(files)
     if how.options.sheet is not None:
-        _check_sheets([file for _, files, _ in named for file in files])
-    each = [_read(name, files, rows, how) for name, files, rows in named]
+        _check_sheets(files)
+    each = [_read(source, how) for source in sources]
     count = Counter(one.name for one in each)
     # a name that several files' rows state is the user's, or none
     names = [
-        name or (one.name if count[one.name] == 1 else "")
-        for one, (name, *_) in zip(each, named, strict=True)
+        source.name or (one.name if count[one.name] == 1 else "")
+        for one, source in zip(each, sources, strict=True)
     ]
-    whole = _names(names, [files for _, files, _ in named])
+    whole = _names(names, [source.place for source in sources])
     return [one._replace(name=name) for one, name in zip(each, whole, strict=True)]
 
 
@@ -201,25 +202,35 @@ def _held(row: Row, text: str) -> Row:
     return held
 
 
-def _files(given: Given) -> tuple[str, list[Path], Sequence[Row]]:
-    """Return the user's name for responses, and their files or rows."""
+@dataclass(frozen=True)
+class _Source:
+    """Where the responses of one LVLM are."""
+
+    name: str = ""  # the user's name for it
+    files: Sequence[Path] = ()
+    rows: Sequence[Row] = ()
+    place: Path | None = None  # the file or folder by which it is named if nothing else names it
+
+
+def _source(given: Given) -> _Source:
     if isinstance(given, tuple):
-        return given[0], *_files(given[1])[1:]
+        return replace(_source(given[1]), name=given[0])
     if isinstance(given, Mapping):
-        return "", [], [row for _, row in tables.by_id(given, "responses")]
+        return _Source(rows=[row for _, row in tables.by_id(given, "responses")])
     if hasattr(given, "to_dict") and hasattr(given, "columns"):  # a pandas DataFrame
         _check_once([*given.columns])
-        return "", [], given.to_dict("records")
+        return _Source(rows=given.to_dict("records"))
     if isinstance(given, str | Path):
         name, equals, parts = str(given).partition("=")
         if equals and name and not is_there(str(given)):
             files = []
             for part in parts.split(","):
                 files += answer_lists.files_at(path_of(part.strip()))
-            return name, files, []
-        return "", answer_lists.files_at(path_of(given)), []
+            return _Source(name, files)
+        place = path_of(given)
+        return _Source(files=answer_lists.files_at(place), place=place)
     rows = listed("responses", given, "a file, a list of rows with an id and a text, a table, or {id: text}")
-    return "", [], [{TEXTS[0]: row} if isinstance(row, str) else row for row in rows]
+    return _Source(rows=[{TEXTS[0]: row} if isinstance(row, str) else row for row in rows])
 
 
 def _check_once(columns: Sequence[Any]) -> None:
@@ -232,10 +243,8 @@ def _check_once(columns: Sequence[Any]) -> None:
             )
 
 
-def _names(names: list[str], files: Sequence[Sequence[Path]]) -> list[str]:
-    """Name the LVLMs that have no name by their files, with as many folders as tell the names apart."""
-    # several files without a name are those of a folder, whose name they have
-    places = [own[0].parent if len(own) > 1 else own[0] if own else None for own in files]
+def _names(names: list[str], places: Sequence[Path | None]) -> list[str]:
+    """Name the LVLMs that have no name by their places, with as many folders as tell the names apart."""
     folders = [
         [] if name or not place else [*place.resolve().parent.parts[1:]]
         for name, place in zip(names, places, strict=True)
@@ -255,11 +264,13 @@ def _names(names: list[str], files: Sequence[Sequence[Path]]) -> list[str]:
     return names
 
 
-def _read(name: str, files: Sequence[Path], rows: Sequence[Row], how: Reading) -> Responses:
+def _read(given: _Source, how: Reading) -> Responses:
     """Read responses, by the user's name, that of the model that a harness or each row states, or none."""
-    source, stated = ", ".join(map(str, files)) or "responses", _Stated()
+    files = given.files
+    source = ", ".join(map(str, files)) or "responses"
+    stated = _Stated()
     cut_ends = CutEnds(allowed=how.options.partial)
-    found = tables.objects(islice(_located(files, rows, how, stated, cut_ends), how.options.limit))
+    found = tables.objects(islice(_located(files, given.rows, how, stated, cut_ends), how.options.limit))
     if not found:
         raise ValueError(f"{source} holds no responses; expected one JSON object per line, or a table.")
     for end, beside in ((0, 1), (-1, -2)) if len(found) > 2 else ():
@@ -287,7 +298,7 @@ def _read(name: str, files: Sequence[Path], rows: Sequence[Row], how: Reading) -
     longest = max(each, key=lambda one: len(one.text))
     limits.check("cell", len(longest.text), f"{longest.where}: {longest.column}")
     return Responses(
-        name or stated.model,
+        given.name or stated.model,
         source,
         each,
         sampled=sampled,
@@ -701,7 +712,7 @@ def _of_samples(found: Sequence[Located], tasks: Collection[str]) -> Iterator[Lo
 
 
 def _image_in_scores(sample: Row) -> Row:
-    """Return the image that a sample's scores name as the question's id, as lmms-eval's scores of MME do."""
+    """Return the image that a sample's scores name as the question's id, which lmms-eval logs without the document."""
     for value in sample.values():
         image = _at(value, "question_id")
         if isinstance(image, str) and is_image_file(image):

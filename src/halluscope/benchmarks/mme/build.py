@@ -63,7 +63,13 @@ def make(order: Order) -> Path:
             sources["images"] = images
     image_of = image_finder(sources)
     return order.write_rows(
-        out, rows, image_of, columns=features(with_image=True), counts=counts(rows), sources=sources, exact=True
+        out,
+        rows,
+        image_of,
+        columns=features(with_image=True),
+        counts=counts(rows),
+        sources=sources,
+        exact=True,
     )
 
 
@@ -116,7 +122,7 @@ The images must be asked for from the authors, who state no licence.
 """,
     source="mme_benchmark.jsonl, or the folder of the authors' text files: SUBTASK.txt, or SUBTASK/IMAGE.txt, with the "
     "images beside them or not (default: download)",
-    images="the folder of the images, SUBTASK/NAME or SUBTASK/images/NAME (default: those beside the text files, else no "
-    "column `image`)",
+    images="the folder of the images, SUBTASK/NAME or SUBTASK/images/NAME (default: those beside the text files, else "
+    "no column `image`)",
     make=make,
 )

@@ -131,7 +131,7 @@ def without_instruction(question: str) -> str:
 
 
 def known_questions(questions: Sequence[str]) -> str | None:
-    """Return which subtasks' questions these are, in any order and number; None if they are not those of one, or all."""
+    """Return which subtasks' questions these are, in any order; None if they are not all of one subtask, or of all."""
     different = {plain_question(without_instruction(question)) for question in questions}
     return KNOWN_QUESTIONS.get(data_of("mme", [[question] for question in different]))
 

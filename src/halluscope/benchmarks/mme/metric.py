@@ -76,7 +76,8 @@ class MmeOptions(LabelledRowsOptions):
 
     parser: str = option(
         OFFICIAL,
-        "how a response is read (default: official, yes or no in its first four characters); all shows a row per parser",
+        "how a response is read (default: official, yes or no in its first four characters); all shows a row per "
+        "parser",
         about='how a response is read: "official" reads "yes" in the first four characters of the lowercased response '
         'as yes, else "no" in them as no; "strict" reads a clear yes or no; "lmms-eval" and "vlmevalkit" are the rules '
         "of these harnesses",
@@ -208,18 +209,20 @@ existence, count, position and color.
     def score(self, rows: Questions, sums: Counts, options: MmeOptions) -> Scores:
         shares = super().score(rows, sums, options)
         points: Scores = {}
+        plus: Scores = {}
         for subtask in SUBTASKS:
             if f"{PAIRS}/{subtask}" not in sums:
                 continue
             pairs = sums[f"{PAIRS}/{subtask}"]
-            plus = ratio(pairs[:, 0], pairs[:, 1])
-            shares[f"{ACCURACY_PLUS}/{subtask}"] = plus
-            points[subtask] = 100 * shares[f"{ACCURACY}/{subtask}"] + 100 * plus
+            plus[subtask] = ratio(pairs[:, 0], pairs[:, 1])
+            points[subtask] = 100 * shares[f"{ACCURACY}/{subtask}"] + 100 * plus[subtask]
         scores: Scores = {}
         for name, subtasks in SUMS.items():
             scores[name] = sum_of(points, subtasks, len(shares[ACCURACY]))
         for subtask, value in points.items():
             scores[f"{SCORE}/{subtask}"] = value
+        for subtask, value in plus.items():
+            scores[f"{ACCURACY_PLUS}/{subtask}"] = value
         scores.update(shares)
         return scores
 
