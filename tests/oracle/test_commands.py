@@ -64,7 +64,6 @@ BENCHMARKS: dict[str, tuple[Any, str, tuple[str, ...], list[str]]] = {
     "pope": (inputs.pope, "question_id", inputs.YES_NO_TEXTS, ["--parser", "all"]),
     "dash_b": (inputs.dash_b, "question_id", inputs.YES_NO_TEXTS, ["--parser", "all"]),
     "humblebench": (inputs.humblebench, "question_id", inputs.LETTER_TEXTS, ["--parser", "all"]),
-    "mme": (inputs.mme, "id", inputs.YES_NO_TEXTS, ["--parser", "all"]),
     "hallusionbench": (inputs.hallusionbench, "question", inputs.YES_NO_TEXTS, ["--judge", "rules"]),
     "mmhal": (inputs.mmhal, "id", inputs.ANSWERS, []),
     "hqh": (inputs.hqh, "id", inputs.ANSWERS, ["--judge", "reference-only"]),
@@ -77,7 +76,7 @@ BENCHMARKS: dict[str, tuple[Any, str, tuple[str, ...], list[str]]] = {
 VERDICTS: dict[str, tuple[str, tuple[dict[str, Any], ...]]] = {
     "mmhal": ("--ratings", ({"rating": 6}, {"rating": 0}, {"rating": 3}, {"rating": None})),
     "gavie": ("--ratings", ({"relevancy": 9, "accuracy": 4}, {"relevancy": 2, "accuracy": 10})),
-    "haloquest": ("--judgements", ({"correct": True}, {"correct": False}, {"correct": None})),
+    "haloquest": ("--ratings", ({"correct": True}, {"correct": False}, {"correct": None})),
 }
 
 

@@ -71,7 +71,8 @@ def test_mme():
     rows = inputs.mme()
     calls = {}
     for parser in ("official", "strict", "lmms-eval", "vlmevalkit"):
-        calls[parser] = {"parser": parser, "bootstrap": 100, "per_question": True}
+        calls[parser] = {"parser": parser}
+    calls["official"]["bootstrap"] = 100
     check("mme", taken(inputs.YES_NO_TEXTS, len(rows), 3), rows, calls)
 
 
@@ -142,7 +143,7 @@ def test_hqh():
         len(rows),
     )
     calls = {
-        "judgements": {"judgements": given, "bootstrap": 100, "per_question": True},
+        "ratings": {"ratings": given, "bootstrap": 100, "per_question": True},
         "reference-only": {"judge": "reference-only", "bootstrap": 100},
     }
     check("hqh", taken(inputs.ANSWERS, len(rows)), rows, calls)
@@ -166,7 +167,7 @@ def test_gavie():
 def test_haloquest():
     rows = inputs.haloquest()
     given = taken(({"correct": True}, {"correct": False}, {"correct": True}, None), len(rows), 3)
-    calls = {"judgements": {"judgements": given, "bootstrap": 100, "per_question": True}}
+    calls = {"ratings": {"ratings": given, "bootstrap": 100, "per_question": True}}
     check("haloquest", taken(inputs.ANSWERS, len(rows)), rows, calls)
 
 

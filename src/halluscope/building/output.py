@@ -180,16 +180,13 @@ class Order:
         exact: bool = False,
         others: Sequence[Table] = (),
     ) -> Path:
-        """Write a dataset into `out`; `image_of` returns the name of the file of a row's image, or None.
-
-        Images are found by their whole paths if these are `exact`.
-        """
+        """Write a dataset into `out`; `image_of` returns the name of the file of a row's image, or None."""
         written = []
         for row in rows:
             columns_of_row = row.row
             columns_of_row["image"] = image_of(row)
             written.append(columns_of_row)
-        return self.write(out, written, columns, counts, sources, exact, others)
+        return self.write(out, written, columns, counts, sources, exact=exact, others=others)
 
     def write(
         self,

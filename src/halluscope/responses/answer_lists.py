@@ -48,6 +48,6 @@ def rows(file: Path) -> Iterator[Located]:
         if len(cells) < len(COLUMNS):
             raise BuildError(
                 f"{file}, line {number} is {short_repr(line, 120)}; expected an image, a question, its right answer "
-                "and the response, divided by tabs. Add what is missing, and write a line break in a response as a space."
+                "and the response, divided by tabs. Add what is missing; write a line break in a response as a space."
             )
         yield f"{file}, line {number}", dict(zip(COLUMNS, cells, strict=True))
