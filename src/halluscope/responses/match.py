@@ -668,8 +668,8 @@ class _Matching:
         if self.identity.options.id_column:
             return True
         name = self.identity.id[0]
-        known = {getattr(row, name) for row in self.rows}
-        return any(response.row.get(name) in known for response in self.each)
+        known = {str(getattr(row, name)) for row in self.rows}
+        return any(str(response.row.get(name)) in known for response in self.each)
 
     def by_image_and_question(self) -> _Pairs | None:
         """Match by the image that each response states, and by which of the image's questions stands in what it states.

@@ -16,7 +16,7 @@ from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
 
 HALLUCINATION = ("existence", "count", "position", "color")
-PERCEPTION = (*HALLUCINATION, "posters", "celebrity", "scene", "landmark", "artwork", "OCR")
+PERCEPTION = HALLUCINATION + ("posters", "celebrity", "scene", "landmark", "artwork", "OCR")
 COGNITION = ("commonsense_reasoning", "numerical_calculation", "text_translation", "code_reasoning")
 
 # Subtask -> how many questions it has, in the paper's order
@@ -184,5 +184,5 @@ def row_of_line(line: str, subtask: str, file: Path, number: int) -> dict[str, A
             f"{file}, line {number} is {short_repr(line, 120)}; expected a question and its right answer, divided by a "
             "tab. Get the file again."
         )
-    image, question, answer, *_ = cells
+    image, question, answer = cells[:3]
     return {"subtask": subtask, "file_name": f"{subtask}/{image}", "question": question, "answer": answer}

@@ -135,6 +135,7 @@ existence, count, position and color.
             also_by={"question_id": "file_name"},
             by_question=True,
             image_key="file_name",
+            harness_task={"lmms_eval": "halluscope_mme"},
         ),
     )
     options_type = MmeOptions
@@ -174,9 +175,9 @@ existence, count, position and color.
                 groups[subtask] = subtask_of == subtask
         return groups
 
-    def known(self, asked: Sequence[str]) -> tuple[str, str, bool] | None:
+    def known(self, questions: Sequence[str]) -> tuple[str, str, bool] | None:
         """Say which subtasks some questions are of, and of which dataset, as a whole; None if they are not MME's."""
-        subtasks = known_questions(asked)
+        subtasks = known_questions(questions)
         if subtasks is None:
             return None
         return subtasks, "mme", False
@@ -194,16 +195,16 @@ existence, count, position and color.
         image = numbers([row.file_name for row in rows])
         is_right = readings.answers == rows.right
         both_right = np.bincount(image, weights=is_right) == QUESTIONS_OF_IMAGE
-        _, first = np.unique(image, return_index=True)  # the first row of each image
+        _, first_row = np.unique(image, return_index=True)  # of each image
         cluster = self.clusters(rows)
         clusters = int(cluster.max()) + 1
         counts = dict(super().count(rows, readings, options).counts)
         for subtask, is_in in self.groups(rows.rows).items():
-            chosen = is_in[first]
-            cluster_of_image = cluster[first][chosen]
-            both = np.bincount(cluster_of_image, weights=both_right[chosen], minlength=clusters)
+            row_of_image = first_row[is_in[first_row]]
+            cluster_of_image = cluster[row_of_image]
+            right = np.bincount(cluster_of_image, weights=both_right[image[row_of_image]], minlength=clusters)
             images = np.bincount(cluster_of_image, minlength=clusters)
-            counts[f"{PAIRS}/{subtask}"] = np.stack([both, images], axis=-1)
+            counts[f"{PAIRS}/{subtask}"] = np.stack([right, images], axis=-1)
         return Tables(counts)
 
     def score(self, rows: Questions, sums: Counts, options: MmeOptions) -> Scores:
@@ -242,17 +243,17 @@ def sum_of(points: Scores, subtasks: Sequence[str], count: int) -> Floats:
 
 def check_pairs(rows: Sequence[Question]) -> None:
     """Check that each image has its two questions."""
-    by_image: dict[str, list[Question]] = {}
+    by_image: dict[str, list[str]] = {}
     for row in rows:
-        by_image.setdefault(row.file_name, []).append(row)
-    wrong = [image for image, asked in by_image.items() if len(asked) != QUESTIONS_OF_IMAGE]
+        by_image.setdefault(row.file_name, []).append(row.question)
+    wrong = [image for image, questions in by_image.items() if len(questions) != QUESTIONS_OF_IMAGE]
     if not wrong:
         return
     image = wrong[0]
-    asked = ", ".join(short_repr(row.question, 120) for row in by_image[image])
+    questions = ", ".join(short_repr(question, 120) for question in by_image[image])
     raise ValueError(
-        f"{len(wrong):,} of {len(by_image):,} images have not two questions, such as {image}: {asked}; accuracy plus "
-        "needs the responses to both questions about an image. Add the other, or leave out all of the image."
+        f"{len(wrong):,} of {len(by_image):,} images have not two questions, such as {image}: {questions}; accuracy "
+        "plus needs the responses to both questions about an image. Add the other, or leave out all of the image."
     )
 
 
