@@ -11,6 +11,7 @@ import pytest
 from PIL import Image as Pillow
 
 from halluscope import registry
+from halluscope.benchmarks.mme.data import SUBTASKS
 from halluscope.benchmarks.pope.rows import SAMPLINGS
 
 OBJECTS = [["person", "cup"], [], ["dog"]]
@@ -208,16 +209,18 @@ def _dash_b(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
 
 
 def _mme(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
-    """An image of each subtask of the hallucination part, and one of code."""
+    """An image of each subtask."""
     rows = []
-    for subtask in ("existence", "count", "position", "color", "code_reasoning"):
+    for subtask in SUBTASKS:
         for answer in ("Yes", "No"):
-            row = {
-                "question": f"Is it {subtask} or {answer.lower()}? Please answer yes or no.",
-                "answer": answer,
-            }
-            row.update({"image": f"{subtask}/images/0010.jpg", "type": subtask})
-            rows.append(row)
+            rows.append(
+                {
+                    "question": f"Is it {subtask} or {answer.lower()}? Please answer yes or no.",
+                    "answer": answer,
+                    "image": f"{subtask}/images/0010.jpg",
+                    "type": subtask,
+                }
+            )
     (inputs / "mme_benchmark.jsonl").write_text("\n".join(map(json.dumps, rows)))
     return builder("mme").build(inputs / "mme_benchmark.jsonl", None, out, **options)
 

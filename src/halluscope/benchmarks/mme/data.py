@@ -16,7 +16,7 @@ from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
 
 HALLUCINATION = ("existence", "count", "position", "color")
-PERCEPTION = HALLUCINATION + ("posters", "celebrity", "scene", "landmark", "artwork", "OCR")
+PERCEPTION = (*HALLUCINATION, "posters", "celebrity", "scene", "landmark", "artwork", "OCR")
 COGNITION = ("commonsense_reasoning", "numerical_calculation", "text_translation", "code_reasoning")
 
 # Subtask -> how many questions it has, in the paper's order

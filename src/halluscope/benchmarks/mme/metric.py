@@ -183,9 +183,13 @@ existence, count, position and color.
         return subtasks, "mme", False
 
     def questions(self, references: Sequence[Any]) -> Questions:
-        """Return the rows, checked, with their right answers: of each image both questions."""
+        """Return the rows, checked, with their right answers: of each image both questions.
+
+        One row alone, as harnesses score each, has an accuracy, but no accuracy plus.
+        """
         rows = super().questions(references)
-        check_pairs(rows.rows)
+        if len(rows) > 1:
+            check_pairs(rows.rows)
         return rows
 
     # From responses to scores
@@ -195,15 +199,16 @@ existence, count, position and color.
         image = numbers([row.file_name for row in rows])
         is_right = readings.answers == rows.right
         both_right = np.bincount(image, weights=is_right) == QUESTIONS_OF_IMAGE
+        both_asked = np.bincount(image) == QUESTIONS_OF_IMAGE
         _, first_row = np.unique(image, return_index=True)  # of each image
         cluster = self.clusters(rows)
         clusters = int(cluster.max()) + 1
         counts = dict(super().count(rows, readings, options).counts)
         for subtask, is_in in self.groups(rows.rows).items():
-            row_of_image = first_row[is_in[first_row]]
-            cluster_of_image = cluster[row_of_image]
-            right = np.bincount(cluster_of_image, weights=both_right[image[row_of_image]], minlength=clusters)
-            images = np.bincount(cluster_of_image, minlength=clusters)
+            chosen = is_in[first_row]
+            cluster_of_image = cluster[first_row[chosen]]
+            right = np.bincount(cluster_of_image, weights=both_right[chosen], minlength=clusters)
+            images = np.bincount(cluster_of_image, weights=both_asked[chosen], minlength=clusters)
             counts[f"{PAIRS}/{subtask}"] = np.stack([right, images], axis=-1)
         return Tables(counts)
 
