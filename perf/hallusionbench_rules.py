@@ -17,6 +17,7 @@ from typing import Any
 from tabulate import tabulate
 
 from halluscope.benchmarks.hallusionbench import metric as hallusionbench
+from halluscope.benchmarks.hallusionbench.data import QUESTIONS
 from halluscope.judging import free_text
 from halluscope.reporting.tables import percent
 
@@ -39,7 +40,7 @@ def main() -> None:
         (today[_key(answer)], answer["model_prediction"]) for answer in answers if _key(answer) in today
     ]
     print(f"{len(answers)} responses, {len(joined)} joined to a current question\n")
-    questions = hallusionbench.GRADED.read_all([row for row, _ in joined])
+    questions = QUESTIONS.read_all([row for row, _ in joined])
     report([(question, text) for question, (_, text) in zip(questions, joined, strict=True)], options.show)
     score(joined)
 

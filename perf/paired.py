@@ -84,7 +84,7 @@ def without_each(score: Callable[[Counts], dict[str, Floats]], counts: Counts) -
 def left_out(pair: Pair) -> Difference:
     """Return the difference as `halluscope compare` computes it for scores and groups."""
     score = partial(tallies.score_sums, names=["score"])
-    one, other = (without_each(score, tallies.counts_of([tally])) for tally in pair)
+    one, other = (without_each(score, tallies.counts_of(tally)) for tally in pair)
     return difference(one, other)
 
 

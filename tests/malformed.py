@@ -238,7 +238,18 @@ def _per_row(rows: int) -> dict[str, list[Any]]:
         "questions": [f"Is there thing {row}?" for row in range(rows)],
         "correctness": [row % 3 for row in range(rows)],
         "same": [row % 2 for row in range(rows)],
-        "judgements": [{"correct": row % 2 == 0, "extra_claims": row} for row in range(rows)],
+        "ratings": [_verdict(row) for row in range(rows)],
+    }
+
+
+def _verdict(row: int) -> dict[str, Any]:
+    """Return a verdict that any benchmark can read, by its criteria."""
+    return {
+        "correct": row % 2 == 0,
+        "extra_claims": row,
+        "rating": row % 7,
+        "relevancy": row % 11,
+        "accuracy": row % 11,
     }
 
 

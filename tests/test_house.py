@@ -32,7 +32,7 @@ FLOORS = (
         "scoring",
         "runs",
     ),
-    *("explaining", "graded", "benchmarks", "answering", "harness", "hub", "cli"),
+    *("explaining", "benchmarks", "answering", "harness", "hub", "cli"),
 )
 """The rooms, from the ground floor up. The face (`halluscope`) stands outside: it opens rooms when it is called."""
 

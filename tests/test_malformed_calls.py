@@ -38,7 +38,7 @@ EACH = [
 ALSO_TAKEN = {("correctness", "text"), ("same", "text")}
 """Digits in one text are taken as digits in a list."""
 
-UNKNOWN = {("judgements", "None at the end")}
+UNKNOWN = {("ratings", "None at the end")}
 """Nobody could judge that answer."""
 
 pytestmark = [

@@ -13,8 +13,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 GIVEN = {
     "mmhal": ("ratings", 3),
     "gavie": ("ratings", {"relevancy": 5, "accuracy": 5}),
-    "hqh": ("judgements", {"correct": True, "extra_claims": 0}),
-    "haloquest": ("judgements", True),
+    "hqh": ("ratings", {"correct": True, "extra_claims": 0}),
+    "haloquest": ("ratings", True),
 }
 """The option for given verdicts, and a verdict on one row."""
 

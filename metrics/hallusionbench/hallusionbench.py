@@ -2,16 +2,16 @@
 
 import datasets
 
-from halluscope.benchmarks.hallusionbench.metric import GRADED
+from halluscope.benchmarks.hallusionbench.build import features
+from halluscope.benchmarks.hallusionbench.data import QUESTIONS
 from halluscope.hub import module
+
+NEEDED = {name: kind for name, kind in features().items() if name in (*QUESTIONS.needed, "gt_answer_details")}
 
 
 class HallusionBench(module.Module):
     """See `halluscope.benchmarks.hallusionbench.metric.compute` for every option and result."""
 
     benchmark = "hallusionbench"
-    row = {
-        "predictions": datasets.Value("string"),
-        "references": GRADED.features(*GRADED.needed, "gt_answer_details"),
-    }
-    read_row = staticmethod(GRADED.read)
+    row = {"predictions": datasets.Value("string"), "references": NEEDED}
+    read_row = staticmethod(QUESTIONS.read)

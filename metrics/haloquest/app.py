@@ -42,7 +42,7 @@ _ROWS = [
 def _score(predictions: Sequence[str], references: Sequence[Any], **options: Any) -> dict[str, Any]:
     """Score by the verdicts in the rows; a page asks no judge."""
     verdicts = [row.get("correct") if isinstance(row, Mapping) else None for row in references]
-    return compute(predictions, references, judgements=verdicts, **options)
+    return compute(predictions, references, ratings=verdicts, **options)
 
 
 page = Page(

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from halluscope.errors import RegistryError
 from halluscope.options import Option, check, described, keywords
 from halluscope.paths import PACKAGE
-from halluscope.validation import by_id, word
+from halluscope.validation import by_id
 
 PACKAGES = "halluscope.benchmarks"
 
@@ -190,14 +190,9 @@ class Benchmark:
     # scored. A benchmark that is scored on a dataset has one.
     items: str = ""
     extras: tuple[str, ...] = ()  # the extras of this package that it needs
-    # a module that the package does not have ("rows", "report") -> the object in `metric` that has that
-    # module's functions
-    engine: Mapping[str, str] = {}
 
     def module(self, name: str) -> Any:
-        """Return a module of its package, or the engine's object in its place."""
-        if name in self.engine:
-            return getattr(self.module("metric"), self.engine[name])
+        """Return a module of its package."""
         return importlib.import_module(f"{PACKAGES}.{self.name}.{name}")
 
     @property
@@ -357,9 +352,3 @@ class Benchmark:
     def check_options(self, options: Mapping[str, Any]) -> None:
         """Check the names of options of `compute`."""
         check(options, self.keywords, self.name)
-
-    def check_choices(self, **values: Any) -> None:
-        """Check that values are among the choices that the options declare."""
-        choices = {option.name: option.choices for option in self.options}
-        for name, value in values.items():
-            word(name, value, choices[name])

@@ -40,6 +40,9 @@ ALL = "all"  # the name of all rows in `counts`
 OURS = "ours"
 AUTHORS = "authors"
 
+# The option by which a user gives verdicts
+RATINGS = "ratings"
+
 # The options that say what a model is asked, and how its replies are read
 REPLY_OPTIONS = ("prompts", "reading", "claims")
 
@@ -92,7 +95,6 @@ class Judged(RowsMetric):
     # what a verdict also says, which is true unless a reader says otherwise
     flags: ClassVar[tuple[str, ...]] = ()
     notes: ClassVar[Mapping[str, Any]]  # the texts that explain a verdict -> their value where there is none
-    given_option: ClassVar[str]  # the option that gives verdicts
     judge_prompts: ClassVar[Mapping[str, VerdictPrompt]]  # by the values of the option `prompts`
     unread: ClassVar[str] = "unreadable"  # the name of the share of responses without a readable verdict
     # score -> the names in `counts` of its whole and its part
@@ -141,20 +143,14 @@ class Judged(RowsMetric):
 
     # The dataset's rows
 
-    def inputs(
-        self, rows: Sequence[Any], *, ratings: Any = None, judgements: Any = None, responses: str = ""
-    ) -> dict[str, Any]:
-        """Return the arguments of `compute` for rows; a file or run with verdicts is read for them.
-
-        Verdicts are given by the option `ratings` or `judgements`, as `given_option` says.
-        """
-        verdicts = ratings if judgements is None else judgements
-        if verdicts is None:
+    def inputs(self, rows: Sequence[Any], *, ratings: Any = None, responses: str = "") -> dict[str, Any]:
+        """Return the arguments of `compute` for rows; a file or run with verdicts is read for them."""
+        if ratings is None:
             return {"references": rows}
-        if isinstance(verdicts, str | Path):
+        if isinstance(ratings, str | Path):
             ids = [row.id for row in rows]
-            verdicts = read_verdicts(verdicts, responses, ids, self.criteria)
-        return {"references": rows, self.given_option: verdicts}
+            ratings = read_verdicts(ratings, responses, ids, self.criteria)
+        return {"references": rows, RATINGS: ratings}
 
     # Reading: who gives the verdicts
 
@@ -170,7 +166,7 @@ class Judged(RowsMetric):
         options.setdefault("judge_seed", options.get("seed", 0))
         return super().chosen(options)
 
-    def read(self, texts: Sequence[str], rows: Sequence[Any], options: Any) -> Readings:
+    def read(self, texts: Sequence[str], rows: Any, options: Any) -> Any:
         warn_of_a_part(len(rows), self.rows_published)
         return Readings(texts, self._verdicts(texts, rows, options))
 
@@ -188,7 +184,7 @@ class Judged(RowsMetric):
             return self.by_rule(options.judge, rows, texts)
         if options.named(("",)):
             raise ValueError(
-                f"No judge is named; expected 'openai:MODEL[@URL]' or a local model, or {self.given_option} of your "
+                f"No judge is named; expected 'openai:MODEL[@URL]' or a local model, or {RATINGS} of your "
                 f"own. With {' or '.join(map(repr, rules))} no model is asked."
             )
         options.prepare(rules)
@@ -197,12 +193,12 @@ class Judged(RowsMetric):
 
     def _read_given(self, texts: Sequence[str], options: Any) -> Verdicts:
         """Read the verdicts that the user gives; options of a judge, who is not asked, are refused."""
-        why = f"the {self.given_option} are given, so nothing is judged"
+        why = f"the {RATINGS} are given, so nothing is judged"
         self._check_asking(options, why)
         if options.judge != NOBODY:
             check_effect(vars(options), ["judge"], why, usual_values(self.options_type))
         verdicts = GivenVerdicts(
-            self.given_option,
+            RATINGS,
             options.given,
             self.criteria,
             texts,
@@ -243,7 +239,7 @@ class Judged(RowsMetric):
 
     # Counting and scoring
 
-    def count(self, rows: Sequence[Any], readings: Readings, options: Any) -> Tables:
+    def count(self, rows: Any, readings: Any, options: Any) -> Tables:
         """Count, for each score, the sum of what rows add to it, and how many count: [clusters, repeats, 2]."""
         cluster = self.clusters(rows)
         groups = {"": np.ones(len(rows), dtype=bool)}
@@ -258,7 +254,7 @@ class Judged(RowsMetric):
             by_repeat.setdefault(MEAN_WORDS, []).append(np.stack([words, texts], axis=-1))
         return Tables({name: np.stack(repeats, axis=1) for name, repeats in by_repeat.items()})
 
-    def score(self, rows: Sequence[Any], sums: Counts, options: Any) -> Scores:
+    def score(self, rows: Any, sums: Counts, options: Any) -> Scores:
         """Return the means over the repeats."""
         scores = {}
         for name, counts in sums.items():
@@ -267,7 +263,7 @@ class Judged(RowsMetric):
 
     # What else a result holds
 
-    def facts(self, rows: Sequence[Any], readings: Readings, total: Counts, options: Any) -> dict[str, Any]:
+    def facts(self, rows: Any, readings: Any, total: Counts, options: Any) -> dict[str, Any]:
         verdicts = readings.verdicts
         facts: dict[str, Any] = {
             self.unread: float(self.unreadable(verdicts.values).mean()),
@@ -277,7 +273,7 @@ class Judged(RowsMetric):
             facts["counts"] = self._counts(rows, total)
         facts.update(verdicts.digest([row.id for row in rows]))
         if verdicts.repeats > 1:
-            facts["spread"] = self._spread(total)
+            facts["spread"] = self.spread(total)
         if options.per_question:
             facts["per_question"] = self._questions(rows, verdicts)
         return facts
@@ -298,7 +294,7 @@ class Judged(RowsMetric):
             counts[group or ALL] = of_group
         return counts
 
-    def _spread(self, total: Counts) -> dict[str, tuple[float, float]]:
+    def spread(self, total: Counts) -> dict[str, tuple[float, float]]:
         """Return the least and the greatest value of each score over the repeats."""
         spread = {}
         for name, counts in total.items():
@@ -321,7 +317,7 @@ class Judged(RowsMetric):
             questions.append(question)
         return questions
 
-    def signed(self, rows: Sequence[Any], readings: Readings, options: Any) -> dict[str, Any]:
+    def signed(self, rows: Any, readings: Any, options: Any) -> dict[str, Any]:
         verdicts = readings.verdicts
         return {"judge": verdicts.key, "repeats": verdicts.repeats, **verdicts.drawn}
 

@@ -8,61 +8,13 @@ import importlib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pkgutil import iter_modules
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from halluscope.benchmark import PACKAGES, Benchmark, Dataset, Judges, Score
-from halluscope.options import Option, check_names
+from halluscope.benchmark import PACKAGES, Benchmark, Dataset
+from halluscope.options import check_names
 from halluscope.validation import kind
-from halluscope.vocabularies import read_toml
 
 T = TypeVar("T")
-
-
-def declared(module: str) -> Benchmark:
-    """Return what the benchmark.toml beside a module, given by its `__file__`, declares; judges' options come first."""
-    table = read_toml(module, "benchmark.toml")
-    facts = dict(table["benchmark"])
-    options = []
-    if "judges" in table:
-        from halluscope.judging.options import VOTES
-
-        facts["judges"] = Judges(**table["judges"])
-        helps = table.get("judges_help", {})
-        for option in VOTES:
-            options.append(option._replace(help=helps.get(option.name, option.help)))
-    for fields in table.get("options", ()):
-        options.append(_option(fields))
-    facts["options"] = tuple(options)
-    facts["datasets"] = tuple(Dataset(**fields) for fields in table.get("datasets", ()))
-    return of_facts(facts)
-
-
-def _option(fields: Mapping[str, Any]) -> Option:
-    """Return an option of a data file; its value is a text unless the file says that it is a float."""
-    arguments = dict(fields)
-    arguments["type"] = str
-    if fields.get("type") == "float":
-        arguments["type"] = float
-    return Option(**arguments)
-
-
-def of_facts(facts: Mapping[str, Any]) -> Benchmark:
-    """Return a benchmark of facts from a data file, by the names of its attributes."""
-    record = Benchmark()
-    for name, value in facts.items():
-        if name not in ("scores", "extra_numbers", "means", "points"):
-            setattr(record, name, value)
-    means = facts.get("means", ())
-    points = facts.get("points", ())
-    scores = {}
-    for name, better in facts.get("scores", {}).items():
-        scores[name] = Score(better, is_mean=name in means, is_points=name in points)
-    record.scores = scores
-    extra_numbers = {}
-    for name, better in facts.get("extra_numbers", {}).items():
-        extra_numbers[name] = Score(better)
-    record.extra_numbers = extra_numbers
-    return record
 
 
 def records() -> list[Benchmark]:

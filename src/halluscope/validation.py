@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.sanitize import short_repr
-from halluscope.signature import form_of
 
 T = TypeVar("T")
 
@@ -136,12 +135,6 @@ def ids(name: str, values: Any, rows: int, *, unique: bool = False) -> list[Id]:
                 f"{name}[{row}] is {short_repr(value)}, as is {name}[{first[str(value)]}]; expected one row per image."
             )
     return found
-
-
-def ids_and_forms(image_ids: Any, forms: Any, rows: int) -> tuple[list[Id] | None, dict[str, str]]:
-    """Check the images' ids and the rows' parallel forms, None if there are none; forms become a key of a signature."""
-    found = None if image_ids is None else ids("image_ids", image_ids, rows, unique=True)
-    return found, form_of(() if forms is None else texts("forms", forms, rows))
 
 
 def class_names(references: Any) -> list[list[str]]:

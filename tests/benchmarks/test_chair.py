@@ -13,8 +13,8 @@ import pytest
 import halluscope
 from halluscope import cli
 from halluscope.benchmarks.chair import metric as chair
-from halluscope.benchmarks.chair import metric as words
-from halluscope.benchmarks.chair.metric import read
+from halluscope.benchmarks.chair import synonyms
+from halluscope.benchmarks.chair.reading import CaptionReader
 from halluscope.benchmarks.chair.rows import ground_truth
 from halluscope.building import fetch
 from halluscope.errors import BuildError, MissingExtra
@@ -52,7 +52,7 @@ def listed(tmp_path) -> Path:
 
 @pytest.fixture
 def class_of(listed) -> dict[str, str]:
-    return dict(words.load_synonyms(listed, allow_other=True)[1])
+    return synonyms.load(listed, allow_other=True).class_of
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_tokens(text, tokens):
     ],
 )
 def test_mentions(class_of, text, expected):
-    assert read(text, class_of).objects == expected
+    assert CaptionReader(class_of).read(text).objects == expected
 
 
 TEXTS = ["A dog and a dog on a couch.", "A hot dog.", "", "Two cats and a bear."]
@@ -246,7 +246,7 @@ def test_bad_input_ends_in_its_own_error(own, bad, message):
 def test_a_synonym_list_that_is_none(tmp_path, content, message):
     (tmp_path / "words.txt").write_bytes(content)
     with pytest.raises(ValueError, match=message):
-        words.load_synonyms(tmp_path / "words.txt", allow_other=True)
+        synonyms.load(tmp_path / "words.txt", allow_other=True)
 
 
 def test_the_official_list_is_fetched_and_checked(listed, monkeypatch):
@@ -259,13 +259,13 @@ def test_the_official_list_is_fetched_and_checked(listed, monkeypatch):
     monkeypatch.setattr(fetch, "download", download)
     with pytest.raises(ValueError, match="is not CHAIR's synonym list"):
         chair.compute(["A dog."], [["dog"]])
-    assert asked == [(words.URL, words.SHA256, "synonyms=... (--synonyms)")]
+    assert asked == [(synonyms.URL, synonyms.SHA256, "synonyms=... (--synonyms)")]
 
 
 def test_words_are_divided_as_the_script_divides_them(listed):
     listed.write_text(listed.read_text().replace("motorcycle", "motorcycle, scooter,  motor bike, Vespa"))
-    class_of = words.load_synonyms(listed, allow_other=True)[1]
-    assert read("a scooter, a motor bike, a Vespa", class_of).objects == ["motorcycle"]
+    class_of = synonyms.load(listed, allow_other=True).class_of
+    assert CaptionReader(class_of).read("a scooter, a motor bike, a Vespa").objects == ["motorcycle"]
 
 
 def test_without_the_extra(monkeypatch):
@@ -287,8 +287,8 @@ def coco_files(tmp_path) -> tuple[Path, Path]:
     return instances, captions
 
 
-def test_ground_truth_from_annotations_and_captions(coco_files, listed):
-    got = ground_truth(*coco_files, words.load_synonyms(listed, allow_other=True)[1])
+def test_ground_truth_from_annotations_and_captions(coco_files, class_of):
+    got = ground_truth(*coco_files, CaptionReader(class_of))
     assert got == {1: ["person", "bench", "dog"], 2: ["chair"]}
 
 
@@ -302,20 +302,20 @@ def test_ground_truth_from_annotations_and_captions(coco_files, listed):
         ({"annotations": [{"image_id": 1, "category_id": 18}]}, r"as in COCO's captions"),
     ],
 )
-def test_captions_that_do_not_fit(coco_files, listed, content, message):
+def test_captions_that_do_not_fit(coco_files, class_of, content, message):
     coco_files[1].write_text(json.dumps(content))
     with pytest.raises(BuildError, match=message):
-        ground_truth(*coco_files, words.load_synonyms(listed, allow_other=True)[1])
+        ground_truth(*coco_files, CaptionReader(class_of))
 
 
-def test_instances_of_another_vocabulary(coco_files, listed):
+def test_instances_of_another_vocabulary(coco_files, class_of):
     coco_files[0].write_text(coco_files[0].read_text().replace('"dog"', '"dgo"'))
     with pytest.raises(
         BuildError,
         match=r"instances\.json does not have the 80 categories of the vocabulary 'coco': it lacks 1 \('dog'\) and has "
         r"others: 1 \('dgo'\)\. Every mention of a class that was not annotated would count as hallucinated",
     ):
-        ground_truth(*coco_files, words.load_synonyms(listed, allow_other=True)[1])
+        ground_truth(*coco_files, CaptionReader(class_of))
 
 
 @pytest.fixture
@@ -382,10 +382,10 @@ DIFFERENT = {
 
 def test_the_published_output_word_by_word(published, upstream):
     """The same hallucinated classes in all 500 captions; the same mentions in all but six."""
-    class_of = words.load_synonyms(upstream / "chair/synonyms.txt")[1]
+    reader = CaptionReader(synonyms.load(upstream / "chair/synonyms.txt").class_of)
     different = {}
     for row in published["sentences"]:
-        caption, present = read(row["caption"], class_of), set(row["mscoco_gt_words"])
+        caption, present = reader.read(row["caption"]), set(row["mscoco_gt_words"])
         hallucinated = {name for _, name in row["mscoco_hallucinated_words"]}
         assert set(caption.objects) - present == hallucinated, row["image_id"]
         mine, theirs = Counter(caption.objects), Counter(row["mscoco_generated_words"])
@@ -513,7 +513,7 @@ def test_the_official_ground_truth(upstream):
     got = ground_truth(
         mini / "instances_val2017.json",
         mini / "captions_val2017.json",
-        words.load_synonyms(upstream / "chair/synonyms.txt")[1],
+        CaptionReader(synonyms.load(upstream / "chair/synonyms.txt").class_of),
     )
     with gzip.open(upstream / "chair/coco2014_chair_objects.json.gz") as file:
         official = json.load(file)

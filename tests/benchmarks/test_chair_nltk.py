@@ -22,8 +22,8 @@ from nltk.corpus.util import LazyCorpusLoader
 
 from halluscope.benchmarks.amber import metric as amber
 from halluscope.benchmarks.chair import metric as chair
-from halluscope.benchmarks.chair import metric as words
-from halluscope.benchmarks.chair import rows
+from halluscope.benchmarks.chair import rows, synonyms
+from halluscope.benchmarks.chair.reading import CaptionReader, join_double_words
 from halluscope.benchmarks.openchair import metric as openchair
 from halluscope.errors import MissingExtra
 from halluscope.reading.words import lemmas, nltk_words, readers
@@ -190,7 +190,7 @@ def test_the_readers_differ_where_the_tags_do(made: Path) -> None:
     class_of = {"ski": "skis", "seat": "chair", "man": "person", "goose": "bird", "toilet": "toilet"}
     text = "A skiing trip; the seat of the toilet, geese."
     both = [
-        words.read(text, class_of, readers.load(name, readers.WORDS).read).objects
+        CaptionReader(class_of, readers.load(name, readers.WORDS).read).read(text).objects
         for name in ("lemminflect", "nltk")
     ]
     assert both == [["toilet", "bird"], ["skis", "toilet", "bird"]]
@@ -276,7 +276,7 @@ def joining(first: dict[str, str], second: dict[str, str], word: str) -> tuple[s
 
 def joined(*two: str) -> list[str]:
     """Words of which two may become one."""
-    return forms_of(words._join([*map(Word, two)]))
+    return forms_of(join_double_words([*map(Word, two)]))
 
 
 def as_tagged(tokens: list[tuple[str, str]], text: str) -> list[Word]:
@@ -287,16 +287,14 @@ def as_tagged(tokens: list[tuple[str, str]], text: str) -> list[Word]:
 @pytest.mark.long
 def test_the_published_output_given_its_tags(wordnet: Path, upstream: Path) -> None:
     """nltk's tokens, WordNet's forms and the double words: all words of all 500 captions, and all mentions."""
-    class_of = words.load_synonyms(upstream / "chair/synonyms.txt")[1]
+    class_of = synonyms.load(upstream / "chair/synonyms.txt").class_of
     output = json.loads((upstream / "chair/llava-1.5_sampled_chair_output.json").read_text())
     tokens = 0
     for row in output["sentences"]:
         given = tags_of(nltk.word_tokenize(row["caption"].lower()), row["words"])
-        words_of = partial(as_tagged, given)
-        assert forms_of(words.read_words(row["caption"], words_of)) == row["words"], row["image_id"]
-        assert words.read(row["caption"], class_of, words_of).objects == row["mscoco_generated_words"], row[
-            "image_id"
-        ]
+        reader = CaptionReader(class_of, partial(as_tagged, given))
+        assert forms_of(reader.words(row["caption"])) == row["words"], row["image_id"]
+        assert reader.read(row["caption"]).objects == row["mscoco_generated_words"], row["image_id"]
         tokens += len(given)
     assert tokens == 46_612
 
@@ -322,7 +320,7 @@ def test_the_default_reader_has_the_forms_of_wordnet(wordnet: Path, upstream: Pa
 
     "bore" and "crew" are nouns first; a "sunken" ship is not a sink.
     """
-    class_of = words.load_synonyms(upstream / "chair/synonyms.txt")[1]
+    class_of = synonyms.load(upstream / "chair/synonyms.txt").class_of
     table = Path(str(lemminflect.__file__)).parent / "resources/lemma_lu.csv.gz"
     with gzip.open(table, "rt", encoding="utf-8") as lines:
         known = {line.split(",")[0].lower() for line in lines}

@@ -17,8 +17,10 @@ from PIL import Image as Pillow
 
 from halluscope import cli
 from halluscope.benchmarks.hallusionbench import metric as hallusionbench
-from halluscope.benchmarks.hallusionbench.metric import PROMPTS
-from halluscope.benchmarks.hallusionbench.scoring import FAILURES, Layout, diagnose, needs_same
+from halluscope.benchmarks.hallusionbench.asking import PROMPTS
+from halluscope.benchmarks.hallusionbench.data import QUESTIONS
+from halluscope.benchmarks.hallusionbench.diagnosis import FAILURES, diagnose, needs_same
+from halluscope.benchmarks.hallusionbench.layout import PROTOCOLS, Layout
 from halluscope.errors import BuildError
 from halluscope.reporting import published
 from halluscope.signature import keys_of
@@ -267,7 +269,7 @@ def test_every_branch_of_the_decision_tree():
     asked["VS original"] = [row("VS", "map", 0, 0, 0, 0, 1), row("VS", "map", 0, 1, 0, 1, 0)]
     asked["VS edited"] = [row("VS", "map", 0, 0, 0, 0, 1), row("VS", "map", 0, 1, 0, 2, 0)]
     for name, control, correctness in product(asked, (0, 1, 2), (0, 1, 2)):
-        layout = Layout(hallusionbench.GRADED.read_all(asked[name]))
+        layout = Layout(QUESTIONS.read_all(asked[name]))
         verdicts = np.array([control, correctness])
         found = [diagnose(layout, verdicts, np.array([False, agrees]))[1] for agrees in (False, True)]
         assert (found[0] != found[1]) == needs_same(layout, verdicts)[1], (name, control, correctness)
@@ -323,7 +325,7 @@ def test_a_language_model_judges_like_the_rules_where_they_can_read():
     assert {name: modelled[name] for name in figures(ruled)} == figures(ruled)
     assert "correctness:fake-1,prompts-3" in modelled["signature"]
     agreement = [prompt for prompt in judge.asked if "Answer 2:" in prompt]
-    layout = Layout(hallusionbench.GRADED.read_all(references))
+    layout = Layout(QUESTIONS.read_all(references))
     correct = said == layout.yes
     assert 0 < len(agreement) <= needs_same(layout, correct.astype(int)).sum()  # equal prompts are asked once
 
@@ -414,7 +416,7 @@ def test_a_part_of_the_benchmark_is_scored_with_a_warning(real):
         hallusionbench.compute(["Yes"] * 12, rows(), protocol="lmms-eval")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for protocol in hallusionbench.GRADED.choices["protocol"]:
+        for protocol in PROTOCOLS:
             hallusionbench.compute(["Yes"] * len(real), real, protocol=protocol)
 
 

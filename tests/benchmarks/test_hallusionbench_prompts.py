@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halluscope.benchmarks.hallusionbench.metric import CODES, PROMPTS, asked, read
+from halluscope.benchmarks.hallusionbench.asking import CODES, PROMPTS, ask, read
 
 VERDICTS, AGREEMENTS = CODES["correctness"], CODES["same"]
-correctness, same = partial(asked, "correctness"), partial(asked, "same")
+correctness, same = partial(ask, "correctness"), partial(ask, "same")
 CORRECTNESS = {word: word for word in VERDICTS}
 SAME = {word: word for word in AGREEMENTS}
 

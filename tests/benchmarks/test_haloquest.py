@@ -87,7 +87,7 @@ def files(tmp_path):
 
 def test_accuracies_worked_by_hand():
     metric = evaluate.load(str(ROOT / "metrics" / "haloquest"))
-    got = metric.compute(predictions=[""] * 6, references=rows(), judgements=judged(*VERDICTS))
+    got = metric.compute(predictions=[""] * 6, references=rows(), ratings=judged(*VERDICTS))
     expected = {
         "accuracy": 3 / 5,
         "accuracy/generated": 1 / 2,
@@ -110,7 +110,7 @@ def test_accuracies_worked_by_hand():
 
 @given(st.lists(st.sampled_from((True, False, None)), min_size=6, max_size=6))
 def test_any_verdicts_against_a_plain_loop(verdicts):
-    got = haloquest.compute([""] * 6, rows(), judgements=verdicts)
+    got = haloquest.compute([""] * 6, rows(), ratings=verdicts)
     for image_type in (None, *IMAGE_TYPES):
         for kind in (None, *TYPES):
             kept = [
@@ -132,7 +132,7 @@ def test_an_interval_leaves_out_images():
     as many rows as give the same standard error, here fewer than the four images.
     """
     verdicts = [True, True, False, False, False, False]
-    got = haloquest.compute([""] * 6, rows(), judgements=verdicts, bootstrap=1)
+    got = haloquest.compute([""] * 6, rows(), ratings=verdicts, bootstrap=1)
     assert got["accuracy"] == 2 / 6
     error = np.std([0, 2 / 5, 2 / 4, 2 / 5]) * 3 / 2  # (n - 1) / n x the root of n x their variance
     count = 2 / 6 * 4 / 6 / error**2
@@ -446,11 +446,11 @@ def test_verdicts_are_written_and_read(files, served, capsys):
     assert "Gemini" not in out and "6 questions are scored; expected the benchmark's 608." in out
     assert "Too few rows for intervals" in out and "no readable verdict" not in out
     judged = [kept / "mine", kept / "right"]
-    assert score(files, mine, right, options=["--json", "--judgements", *judged]) == 0
+    assert score(files, mine, right, options=["--json", "--ratings", *judged]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [one["accuracy"] for one in found] == [3 / 6, 1.0]
-    assert score(files, mine, options=["--judgements", *judged]) == 2
-    assert "2 files of judgements and 1 of responses" in capsys.readouterr().err
+    assert score(files, mine, options=["--ratings", *judged]) == 2
+    assert "2 files of ratings and 1 of responses" in capsys.readouterr().err
 
 
 def test_a_review_sheet_shows_the_right_answers(files):

@@ -94,7 +94,7 @@ def test_equation_5_on_verdicts_worked_by_hand(metric):
         None,  # scene: nobody could judge it
         judged(False, 4),
     ]
-    got = metric.compute(predictions=[""] * 8, references=rows(), judgements=made)
+    got = metric.compute(predictions=[""] * 8, references=rows(), ratings=made)
     expected = {
         "main_hal": 3 / 7,
         "extra_hal": 7 / 7,
@@ -123,13 +123,13 @@ def test_equation_5_on_verdicts_worked_by_hand(metric):
 def test_overall_is_of_the_answers_judged_in_both_ways(files, capsys):
     """The first response is wrong, and was not searched for additional claims: main 1/8, overall 0 of 7."""
     made = [judged(False, None)] + [judged(True)] * 7
-    got = hqh.compute([""] * 8, rows(), judgements=made)
+    got = hqh.compute([""] * 8, rows(), ratings=made)
     assert (got["main_hal"], got["overall_hal"], got["unjudged"]) == (1 / 8, 0.0, 0.0)
     assert got["counts"]["all"] == counted(judged=(8, 1), searched=(7, 0), in_full=(7, 0))
     lines = [json.dumps({"id": row["id"]} | one) for row, one in zip(rows(), made, strict=True)]
     (files / "judged.jsonl").write_text("\n".join(lines))
     mine = answers(files, "mine.jsonl", TRUTHS)
-    assert score(files, mine, options=["--judgements", files / "judged.jsonl"]) == 0
+    assert score(files, mine, options=["--ratings", files / "judged.jsonl"]) == 0
     assert "overall covers only the 7 of 8 judged responses" in capsys.readouterr().out
 
 
@@ -139,7 +139,7 @@ VERDICTS = st.one_of(st.none(), st.tuples(st.booleans(), st.integers(0, 5)))
 @given(st.lists(VERDICTS, min_size=16, max_size=16))
 def test_any_verdicts_against_a_plain_loop(made):
     given_ = [None if one is None else judged(*one) for one in made]
-    got = hqh.compute([""] * 16, rows(2), judgements=given_)
+    got = hqh.compute([""] * 16, rows(2), ratings=given_)
     groups = {"": LEVELS, **{f"/{GROUP_OF_TYPE.get(name, name)}": [name] for name in LEVELS}}
     groups |= {
         f"/{level}": [name for name in LEVELS if LEVELS[name] == level] for level in set(LEVELS.values())
@@ -180,7 +180,7 @@ def test_an_interval_leaves_out_images():
     """Each image's questions have equal results, so these are as if of two rows: Clopper and Pearson, 1 of 2."""
     references = [row | {"image_id": 1 + number // 4} for number, row in enumerate(rows())]
     made = [judged(number < 4) for number in range(8)]
-    got = hqh.compute([""] * 8, references, judgements=made, bootstrap=200, seed=3)
+    got = hqh.compute([""] * 8, references, ratings=made, bootstrap=200, seed=3)
     assert (
         got["interval"]["main_hal"] == pytest.approx((1 - 0.975**0.5, 0.975**0.5)) and got["main_hal"] == 0.5
     )
@@ -208,11 +208,11 @@ def test_scores_are_as_they_were():
     ]
     metric = evaluate.load(str(ROOT / "metrics" / "hqh"))
     given = {"predictions": [said for *_, said in FROZEN], "references": rows, "bootstrap": 100}
-    judgements = [{"correct": row % 2 == 0, "extra_claims": row % 3} for row in range(len(rows))]
+    ratings = [{"correct": row % 2 == 0, "extra_claims": row % 3} for row in range(len(rows))]
     with pytest.warns(UserWarning, match="4,000"):
         results = [
             metric.compute(**given, per_question=True),
-            metric.compute(**given, judgements=judgements, per_question=True),
+            metric.compute(**given, ratings=ratings, per_question=True),
         ]
     same("hqh.json", listed(results))
 
@@ -406,7 +406,7 @@ def test_an_endpoint_judges(served, texts):
         "evidence": ["a cat", "a dog"],
         **{"main_hal": True, "extra_hal": 2, "overall_hal": True, "unjudged": False},
     }
-    again = hqh.compute(texts, rows(), judgements=got["per_question"])
+    again = hqh.compute(texts, rows(), ratings=got["per_question"])
     assert figures(again) == pytest.approx(figures(got))
     formats = [body["response_format"]["json_schema"] for body in served.bodies]
     assert len(served.prompts) == 8
@@ -622,19 +622,19 @@ def changed(number, **values):
         (changed(2, image_id=None), r"references\[2\]: image_id is None"),
         (changed(2, ground_truth=None), r"references\[2\]: ground_truth is None"),
         (changed(2, caption=3), r"references\[2\]: caption is 3"),
-        ({"judgements": [judged(1)] * 8}, r"judgements\[0\]: correct is 1; expected true or false"),
-        ({"judgements": [judged(True, -1)] * 8}, r"judgements\[0\]: extra_claims is -1"),
+        ({"ratings": [judged(1)] * 8}, r"ratings\[0\]: correct is 1; expected true or false"),
+        ({"ratings": [judged(True, -1)] * 8}, r"ratings\[0\]: extra_claims is -1"),
         (
-            {"judgements": [judged(True, 10**30)] * 8},
+            {"ratings": [judged(True, 10**30)] * 8},
             r"extra_claims is 1000.* expected a whole number from 0 to 1,000,000",
         ),
-        ({"judgements": [judged(True, True)] * 8}, r"judgements\[0\]: extra_claims is True"),
-        ({"judgements": [judged(True, 0.5)] * 8}, r"judgements\[0\]: extra_claims is 0.5"),
+        ({"ratings": [judged(True, True)] * 8}, r"ratings\[0\]: extra_claims is True"),
+        ({"ratings": [judged(True, 0.5)] * 8}, r"ratings\[0\]: extra_claims is 0.5"),
         (
-            {"judgements": [{"correct": True}] * 8},
-            r"judgements\[0\] is .* expected 'correct' and 'extra_claims'",
+            {"ratings": [{"correct": True}] * 8},
+            r"ratings\[0\] is .* expected 'correct' and 'extra_claims'",
         ),
-        ({"judgements": [True] * 8}, r"judgements\[0\] is True"),
+        ({"ratings": [True] * 8}, r"ratings\[0\] is True"),
         ({"repeats": 3}, "repeats is 3, but 'reference-only' gives the same verdicts each time"),
         ({"judge": "rules"}, "no judge 'rules' .*openai:MODEL.*'reference-only'"),
     ],
@@ -793,8 +793,8 @@ def test_judgements_in_python(files, texts):
     (files / "judged.jsonl").write_text("\n".join(map(json.dumps, lines)))
     responses = [{"id": row["id"], "response": text} for row, text in zip(rows(), texts, strict=True)]
 
-    def scored(judgements):
-        return halluscope.score("hqh", responses, str(files / "HQH.json"), judgements=judgements)
+    def scored(ratings):
+        return halluscope.score("hqh", responses, str(files / "HQH.json"), ratings=ratings)
 
     for given_ in (files / "judged.jsonl", str(files / "judged.jsonl"), lines):
         assert scored(given_)["main_hal"] == 2 / 8 and "judge:given" in scored(given_)["signature"]

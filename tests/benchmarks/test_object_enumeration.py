@@ -10,18 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from pycocotools.coco import COCO
 
 from halluscope import cli
-from halluscope.benchmarks.object_enumeration.build import BOXES, INSTRUCTION, PLACES, listed
+from halluscope.benchmarks.object_enumeration.samples import INSTRUCTION
 from halluscope.building import fetch
 from halluscope.building import spec as specs
 from halluscope.errors import BuildError, OutputError
 from halluscope.paths import share
-from halluscope.reading.coco import CocoTable
 from tests import small_datasets
 
 builder = small_datasets.builder("object_enumeration")
@@ -182,43 +180,41 @@ def test_without_negatives(tmp_path: Path) -> None:
     assert found[10]["response"] == "person [top left]\ncup [top left]"
 
 
-def in_order(*named: tuple[str, tuple[float, ...]]) -> list[tuple[str, str]]:
+def in_order(folder: Path, *named: tuple[str, list[float]]) -> list[tuple[str, str]]:
     """What is listed of named boxes in one image."""
-    rows = [(0, name, *box, WIDTH, HEIGHT) for name, box in named]
-    table = CocoTable((), (), (0,), ("0.jpg",), np.array([]), np.array([]))
-    return listed(pd.DataFrame(rows, columns=BOXES), False, Counter(), table).get(0, [])
+    classes = {number: name for number, (name, _) in enumerate(named)}
+    (row,) = rows(build(folder, coco({10: [*named]}, classes), no_negatives=True))
+    return objects(row)
 
 
-def place(*box: float) -> str:
-    ((_, where),) = in_order(("cup", box))
-    return where
+def places(folder: Path, *boxes: list[float]) -> list[str]:
+    """The places of boxes, each in an image of its own."""
+    content = coco({number: [("cup", box)] for number, box in enumerate(boxes)}, {1: "cup"})
+    return [place for row in rows(build(folder, content)) for _, place in objects(row)]
 
 
-def test_nine_places_by_hand() -> None:
-    names = [place(x, y, 2, 2) for y in (9, 29, 49) for x in (14, 44, 74)]
-    assert names == [
+def test_nine_places_by_hand(tmp_path: Path) -> None:
+    assert places(tmp_path / "nine", *([x, y, 2, 2] for y in (9, 29, 49) for x in (14, 44, 74))) == [
         *("top left", "top", "top right"),
         *("left", "center", "right"),
         *("bottom left", "bottom", "bottom right"),
     ]
-    assert [name for line in PLACES for name in line] == names
     # A centre on a line belongs to the right of it, or below; one on the outer edge to the last.
-    assert place(29, 19, 2, 2) == "center"
-    assert place(59, 39, 2, 2) == "bottom right"
-    assert place(90, 60, 0, 0) == "bottom right"
-    assert place(0, 0, 0, 0) == "top left"
-    assert place(-1, -1, 0.5, 0.5) == "top left"
-
-
-def test_the_order_is_that_of_the_boxes_areas_and_ties_stay() -> None:
-    same = [(name, (0.0, 0.0, 4.0, 3.0)) for name in ("b", "a", "c")] + [("d", (0.0, 0.0, 2.0, 6.0))]
-    assert [name for name, _ in in_order(*same, ("e", (0.0, 0.0, 4.0, 3.01)))] == [
-        "e",
-        "b",
-        "a",
-        "c",
-        "d",
+    edges = [[29, 19, 2, 2], [59, 39, 2, 2], [90, 60, 0, 0], [0, 0, 0, 0], [-1, -1, 0.5, 0.5]]
+    assert places(tmp_path / "edges", *edges) == [
+        "center",
+        "bottom right",
+        "bottom right",
+        "top left",
+        "top left",
     ]
+
+
+def test_the_order_is_that_of_the_boxes_areas_and_ties_stay(tmp_path: Path) -> None:
+    same: list[tuple[str, list[float]]] = [(name, [0, 0, 4, 3]) for name in ("b", "a", "c")]
+    same.append(("d", [0, 0, 2, 6]))
+    names = [name for name, _ in in_order(tmp_path, *same, ("e", [0, 0, 4, 3.01]))]
+    assert names == ["e", "b", "a", "c", "d"]
 
 
 # By the printed pseudocode

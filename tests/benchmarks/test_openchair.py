@@ -17,7 +17,9 @@ from PIL import Image as Pillow
 import halluscope
 from halluscope import cli
 from halluscope.benchmarks.openchair import rows
-from halluscope.benchmarks.openchair.metric import SETS, compute, questions_of, read_concrete
+from halluscope.benchmarks.openchair.concreteness import read_concrete
+from halluscope.benchmarks.openchair.metric import compute
+from halluscope.benchmarks.openchair.questions import SETS, questions_of
 from halluscope.errors import BuildError
 from halluscope.judging.cache import Cache
 from halluscope.judging.votes import NO, OTHER, YES

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from halluscope import registry
-from halluscope.benchmarks.hallusionbench.metric import VIEW
+from halluscope.benchmarks.hallusionbench.report import LEAVES
 from halluscope.benchmarks.hqh.claims import places
 from halluscope.benchmarks.pope.metric import CONVENTIONS
 from halluscope.benchmarks.pope.rows import SAMPLINGS, ObjectQuestion
@@ -357,8 +357,8 @@ def test_hallusionbench_on_all_real_rows(upstream: Any) -> None:
     leaves = {
         facts(item)["failure"][0].partition(": ")[2] for item in found.items if "failure" in facts(item)
     }
-    assert leaves == {leaf for of in VIEW.data["leaves"].values() for leaf in of.values()} - {
-        VIEW.data["leaves"]["language_hallucination"]["VD"]  # by diagnosis="paper"
+    assert leaves == {leaf for of in LEAVES.values() for leaf in of.values()} - {
+        LEAVES["language_hallucination"]["VD"]  # by diagnosis="paper"
     }
 
 
@@ -440,11 +440,9 @@ JUDGEMENT = st.none() | st.fixed_dictionaries(
 
 
 @fast
-@given(judgements=st.lists(JUDGEMENT, min_size=1, max_size=12))
-def test_hqh_from_the_items_back_to_the_scores(judgements: list[Any]) -> None:
-    found = shown(
-        run_of("hqh", questions(len(judgements)), ["A."] * len(judgements), {"judgements": judgements})
-    )
+@given(ratings=st.lists(JUDGEMENT, min_size=1, max_size=12))
+def test_hqh_from_the_items_back_to_the_scores(ratings: list[Any]) -> None:
+    found = shown(run_of("hqh", questions(len(ratings)), ["A."] * len(ratings), {"ratings": ratings}))
     judged = [item for item in found.items if "unjudged" not in item.errors]
     assert found.scores["unjudged"] == about(with_error(found.items, "unjudged"))
     assert not any({"unjudged", "wrong answer"} <= {*item.errors} for item in found.items)
@@ -539,10 +537,10 @@ def halo(count: int) -> list[dict[str, Any]]:
 
 
 @fast
-@given(judgements=st.lists(st.none() | st.booleans(), min_size=1, max_size=12))
-def test_haloquest_from_the_items_back_to_the_scores(judgements: list[bool | None]) -> None:
-    given_ = {"judgements": judgements}
-    found = shown(run_of("haloquest", halo(len(judgements)), ["A."] * len(judgements), given_))
+@given(ratings=st.lists(st.none() | st.booleans(), min_size=1, max_size=12))
+def test_haloquest_from_the_items_back_to_the_scores(ratings: list[bool | None]) -> None:
+    given_ = {"ratings": ratings}
+    found = shown(run_of("haloquest", halo(len(ratings)), ["A."] * len(ratings), given_))
     judged = [item for item in found.items if item.errors != ["unreadable"]]
     assert found.scores["accuracy"] == about(1 - with_error(judged, "wrong"))
     assert found.scores["unreadable"] == about(with_error(found.items, "unreadable"))

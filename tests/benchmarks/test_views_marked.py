@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from halluscope import registry, vocabularies
 from halluscope.benchmarks.amber.words import load_words
-from halluscope.benchmarks.chair import metric as chair_words
+from halluscope.benchmarks.chair.reading import CaptionReader
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reporting.report_items import Item, Shown
@@ -262,10 +262,10 @@ def of_chair(items: Sequence[Item]) -> dict[str, float]:
 def test_chair(synonyms: Path, said: list[str]) -> None:
     found, scores = seen("chair", said, images(), synonyms=str(synonyms), allow_other_synonyms=True)
     assert all(same(value, scores[name]) for name, value in of_chair(found.items).items())
-    class_of = {name: name for name in COCO.classes} | {"woman": "person"}
+    reader = CaptionReader({name: name for name in COCO.classes} | {"woman": "person"})
     for item in found.items:
         for mark, piece in zip(item.marks, pieces(item), strict=True):
-            assert chair_words.read(piece, class_of).objects == [mark.of]
+            assert reader.read(piece).objects == [mark.of]
 
 
 def test_chair_by_hand(synonyms: Path) -> None:

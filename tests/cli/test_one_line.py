@@ -64,9 +64,7 @@ def score_hqh(tmp_path, capsys):
         for name, content in contents.items():
             (tmp_path / name).write_text(json.dumps(content))
         files = ["--responses", str(tmp_path / "mine.json"), "--dataset", str(tmp_path / "rows.json")]
-        assert (
-            cli.main(["score", "hqh", *files, "--judgements", str(tmp_path / "judged.json"), *options]) == 0
-        )
+        assert cli.main(["score", "hqh", *files, "--ratings", str(tmp_path / "judged.json"), *options]) == 0
         return capsys.readouterr().out
 
     return run

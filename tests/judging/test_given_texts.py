@@ -238,24 +238,22 @@ def test_hqhs_texts():
         parts = {"verdict": verdict, "evidence": ["zzz"], "extra_claims": 1}
         texts.append({"reply": json.dumps(parts)})
     count = len(predictions[:2])
-    quoted = compute(predictions[:count], references[:count], judgements=texts)
-    every = compute(predictions[:count], references[:count], judgements=texts, claims="all")
+    quoted = compute(predictions[:count], references[:count], ratings=texts)
+    every = compute(predictions[:count], references[:count], ratings=texts, claims="all")
     assert (quoted["main_hal"], quoted["extra_hal"], every["extra_hal"]) == (0.5, 0, 1)
     assert quoted["signature"] != every["signature"]
     with pytest.raises(ValueError, match="claims is 'all'.* given as numbers"):
-        compute(
-            predictions[:1], references[:1], judgements=[{"correct": True, "extra_claims": 0}], claims="all"
-        )
+        compute(predictions[:1], references[:1], ratings=[{"correct": True, "extra_claims": 0}], claims="all")
 
 
 def test_haloquests_texts():
     predictions, references, _ = example(registry.benchmark("haloquest"))
     compute = registry.benchmark("haloquest").compute
     texts = [json.dumps({"point": "It does.", "verdict": verdict}) for verdict in ("correct", "incorrect")]
-    got = compute(predictions[:2], references[:2], judgements=texts, prompts="ours")
+    got = compute(predictions[:2], references[:2], ratings=texts, prompts="ours")
     assert got["accuracy"] == 0.5 and "judge:given,haloquest-prompt-" in got["signature"]
     with pytest.raises(ValueError, match="prompts is 'ours'.* given as numbers"):
-        compute(predictions[:2], references[:2], judgements=[True, False], prompts="ours")
+        compute(predictions[:2], references[:2], ratings=[True, False], prompts="ours")
 
 
 def test_hallusionbenchs_texts():

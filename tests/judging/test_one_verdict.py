@@ -36,7 +36,7 @@ def verdicts(right, wrong):
     write("verdicts.jsonl", [{"id": number, "correct": value} for number, value in enumerate(values)])
 
 
-SCORE = "score haloquest --responses mine.jsonl --dataset dataset.jsonl --judgements verdicts.jsonl --json"
+SCORE = "score haloquest --responses mine.jsonl --dataset dataset.jsonl --ratings verdicts.jsonl --json"
 
 
 @pytest.mark.parametrize(

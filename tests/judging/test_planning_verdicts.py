@@ -124,9 +124,7 @@ def test_what_cannot_be_planned(command, judge, more, said):
 
 
 def test_given_verdicts_ask_nobody(command, server, tmp_path):
-    judgements = tmp_path / "judgements.jsonl"
-    judgements.write_text(
-        "\n".join(json.dumps({"id": i, "correct": True, "extra_claims": 0}) for i in range(8))
-    )
-    error = command("plan", "hqh", f"openai:m@{server.url}", "--judgements", str(judgements), ends=2)
-    assert "but the judgements are given, so nothing is judged; leave judge out" in error
+    ratings = tmp_path / "ratings.jsonl"
+    ratings.write_text("\n".join(json.dumps({"id": i, "correct": True, "extra_claims": 0}) for i in range(8)))
+    error = command("plan", "hqh", f"openai:m@{server.url}", "--ratings", str(ratings), ends=2)
+    assert "but the ratings are given, so nothing is judged; leave judge out" in error

@@ -76,7 +76,7 @@ BENCHMARKS: dict[str, tuple[Any, str, tuple[str, ...], list[str]]] = {
 VERDICTS: dict[str, tuple[str, tuple[dict[str, Any], ...]]] = {
     "mmhal": ("--ratings", ({"rating": 6}, {"rating": 0}, {"rating": 3}, {"rating": None})),
     "gavie": ("--ratings", ({"relevancy": 9, "accuracy": 4}, {"relevancy": 2, "accuracy": 10})),
-    "haloquest": ("--judgements", ({"correct": True}, {"correct": False}, {"correct": None})),
+    "haloquest": ("--ratings", ({"correct": True}, {"correct": False}, {"correct": None})),
 }
 
 

@@ -134,7 +134,7 @@ def test_hqh():
         len(rows),
     )
     calls = {
-        "judgements": {"judgements": given, "bootstrap": 100, "per_question": True},
+        "ratings": {"ratings": given, "bootstrap": 100, "per_question": True},
         "reference-only": {"judge": "reference-only", "bootstrap": 100},
     }
     check("hqh", taken(inputs.ANSWERS, len(rows)), rows, calls)
@@ -158,7 +158,7 @@ def test_gavie():
 def test_haloquest():
     rows = inputs.haloquest()
     given = taken(({"correct": True}, {"correct": False}, {"correct": True}, None), len(rows), 3)
-    calls = {"judgements": {"judgements": given, "bootstrap": 100, "per_question": True}}
+    calls = {"ratings": {"ratings": given, "bootstrap": 100, "per_question": True}}
     check("haloquest", taken(inputs.ANSWERS, len(rows)), rows, calls)
 
 

@@ -50,10 +50,10 @@ def test_a_sample_is_shared_out(sizes, sample):
 
 # Benchmark -> what a judge says of the rows in turn, as `compute` takes it, and the principal score's values
 VERDICTS = {
-    "hqh": ("judgements", [{"correct": True, "extra_claims": 0}, {"correct": False, "extra_claims": 2}]),
+    "hqh": ("ratings", [{"correct": True, "extra_claims": 0}, {"correct": False, "extra_claims": 2}]),
     "mmhal": ("ratings", [6, 2]),
     "gavie": ("ratings", [{"relevancy": 9, "accuracy": 10}, {"relevancy": 3, "accuracy": 1}]),
-    "haloquest": ("judgements", [True, False]),
+    "haloquest": ("ratings", [True, False]),
     "hallusionbench": ("correctness", [1, 0]),
 }
 

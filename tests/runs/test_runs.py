@@ -353,9 +353,9 @@ def test_votes_that_are_given(tmp_path):
 
 GIVEN = {
     "hallusionbench": {"correctness": [0, 1, 2], "same": [1, 0, 1]},
-    "hqh": {"judgements": [{"correct": True, "extra_claims": 1}, None] * 4},
+    "hqh": {"ratings": [{"correct": True, "extra_claims": 1}, None] * 4},
     "mmhal": {"ratings": [3, None, 6]},
-    "haloquest": {"judgements": [True, None, False]},
+    "haloquest": {"ratings": [True, None, False]},
     "amber": {"nouns": [["dog", "cat"]]},
 }
 

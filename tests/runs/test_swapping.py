@@ -25,7 +25,7 @@ def judged(tmp_path, dataset):
         file, out = tmp_path / f"{model}.jsonl", tmp_path / judge / model
         file.write_text("\n".join(json.dumps({"id": row, "response": text.format(row)}) for row in ids))
         given = [{"correct": place not in wrong, "extra_claims": 0} for place in range(len(ids))]
-        halluscope.score("hqh", file, dataset, out=out, judgements=given, bootstrap=20)
+        halluscope.score("hqh", file, dataset, out=out, ratings=given, bootstrap=20)
         return out
 
     return score

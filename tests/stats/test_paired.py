@@ -17,7 +17,7 @@ P = st.floats(0, 1)
 
 def left_out(tally):
     """A score, and what it is without each cluster."""
-    counts = tallies.counts_of([tally])
+    counts = tallies.counts_of(tally)
     found = leave_out(partial(tallies.score_sums, names=["score"]), total_of(counts), blocks_of(counts))
     return found["score",]
 

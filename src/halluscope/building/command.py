@@ -82,8 +82,3 @@ class Builder:
             config = "" if table["config"] == "default" else f"{table['config']!r}, "
             say(f"load_dataset({str(out)!r}, {config}split={table['split']!r})")
         return 0
-
-
-def builder(module: str, name: str, make: Callable[..., Path]) -> Builder:
-    """Return a builder as `build.NAME` of the benchmark.toml beside a module, given by its `__file__`, describes it."""
-    return Builder(name, make=make, **read_toml(module, "benchmark.toml")["build"][name])

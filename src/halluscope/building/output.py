@@ -177,6 +177,7 @@ class Order:
         columns: Mapping[str, Any],
         counts: Mapping[str, Any],
         sources: Mapping[str, Fetched],
+        exact: bool = False,
         others: Sequence[Table] = (),
     ) -> Path:
         """Write a dataset into `out`; `image_of` returns the name of the file of a row's image, or None."""
@@ -185,7 +186,7 @@ class Order:
             columns_of_row = row.row
             columns_of_row["image"] = image_of(row)
             written.append(columns_of_row)
-        return self.write(out, written, columns, counts, sources, others=others)
+        return self.write(out, written, columns, counts, sources, exact=exact, others=others)
 
     def write(
         self,

@@ -106,7 +106,7 @@ class Evaluation:
         source = sources.open_source(setting.dataset, setting.images, registry.dataset(name), keep)
         rows = benchmark.module("rows")
         if hasattr(rows, "wanted") and (choice := taken(rows.wanted, setting.options)):
-            source = source.only(lambda row: rows.wanted(rows.read(row, name), **choice))
+            source = source.only(lambda row: rows.wanted(rows.read_all([row], name)[0], **choice))
         return cls(name, prompt, setting, source)
 
     @property

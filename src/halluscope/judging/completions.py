@@ -1,7 +1,7 @@
 """Reads files of a judge's chat completions, as OpenAI's client returns them and as scripts write them down."""
 
 import warnings
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 # A row with its location, for messages
@@ -72,9 +72,3 @@ def _have_ids(rows: Sequence[Located], ids: Sequence[Hashable]) -> bool:
         if not isinstance(id, str | int) or id not in known:
             return False
     return True
-
-
-def is_list_of(rows: Iterable[Any]) -> bool:
-    """Whether all rows are chat completions, and there is at least one."""
-    replies = [reply_in(row) for row in rows]
-    return bool(replies) and all(reply is not None for reply in replies)

@@ -27,7 +27,7 @@ from halluscope.judging.judge import (
 from halluscope.judging.prompts import PromptSpec
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.votes import VoteResult
-from halluscope.options import Option, check_values, declared, option
+from halluscope.options import check_values, option
 from halluscope.validation import LARGEST_SEED, kind
 from halluscope.vocabularies import Vocabulary
 
@@ -94,10 +94,6 @@ class JudgeOptions:
 
     def __post_init__(self) -> None:
         check_values(self)
-
-
-POLLING = ("judges",)
-"""The options of `VoteOptions` that can move votes. `questions` also says which of given votes are one judge's."""
 
 
 @dataclass(frozen=True)
@@ -232,11 +228,11 @@ def judge_option(default: Any, rules: str) -> Any:
     )
 
 
-def max_tokens_option(most: int, shown: str = "") -> Any:
+def max_tokens_option(most: int) -> Any:
     """Return the option that says how long a judge's reply may be."""
     return option(
         most,
-        f"how many tokens a language model's reply may have (default: {shown or most})",
+        f"how many tokens a language model's reply may have (default: {most})",
         about="how many tokens a reply may have; a chat judge that is given as an object has its own limit",
         least=1,
         most=1_000_000,
@@ -260,7 +256,7 @@ def given_verdicts_option(columns: str, does: str, about: str) -> Any:
 class VerdictOptions(JudgeOptions):
     """Who gives verdicts, how often, and how a language model is asked."""
 
-    judge: Any = judge_option(MISSING, "{rules}")
+    judge: Any = judge_option(MISSING, "none")
     repeats: int = option(
         1,
         "how often a language model judges, each time with the next seed (default: 1)",
@@ -291,7 +287,7 @@ class VerdictOptions(JudgeOptions):
         "ask again, and replace the kept replies",
         about="ask again what was asked already; the new replies replace the kept ones",
     )
-    max_tokens: int = max_tokens_option(MAX_TOKENS, "{max_tokens}")
+    max_tokens: int = max_tokens_option(MAX_TOKENS)
 
     def named(self, names: Collection[str]) -> bool:
         """Whether the judge is one of these names, which mean rules instead of a language model."""
@@ -364,18 +360,3 @@ class VerdictOptions(JudgeOptions):
             if self.cache is not self.store:
                 self.cache.close()
             self.chat.close()
-
-
-VOTES = declared(VoteOptions)  # The command line's options for votes
-
-
-def for_verdicts(rules: str, max_tokens: int = MAX_TOKENS) -> list[Option]:
-    """Return the command line's options for verdicts, of a benchmark with these rules and this default."""
-    words = {"rules": rules, "max_tokens": max_tokens}
-    return [one._replace(help=one.help.format(**words)) for one in declared(VerdictOptions)]
-
-
-def for_given_verdicts(name: str, columns: str, does: str) -> Option:
-    """Return the command line's option for verdicts from the user, with `columns`; no rule or model `does` then."""
-    declared_as: Option = given_verdicts_option(columns, does, "").metadata["option"]
-    return declared_as._replace(name=name)

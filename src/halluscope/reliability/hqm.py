@@ -9,6 +9,8 @@ other, the sign of one is turned. Each benchmark's record says which way a score
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -26,10 +28,16 @@ from halluscope.validation import listed, word
 from halluscope.validation import scores as numbers
 
 # Equations 1, 2 and 4: the same correlation with three kinds of second test; equation 3: the share of valid rows.
-INDICATORS = RETEST, PARALLEL, CRITERION, CONTENT = "test_retest", "parallel_forms", "criterion", "content"
+RETEST = "test_retest"
+PARALLEL = "parallel_forms"
+CRITERION = "criterion"
+CONTENT = "content"
+INDICATORS = (RETEST, PARALLEL, CRITERION, CONTENT)
+# The columns of HQM's Table I
 COLUMNS = {RETEST: "test-retest", PARALLEL: "parallel-forms", CONTENT: "content", CRITERION: "criterion"}
+# The option that names the second test
 OPTIONS = {RETEST: "--retest", PARALLEL: "--parallel", CRITERION: "--criterion"}
-# How to make a second run.
+# How to make a second run
 AGAIN = (
     "run the models again (halluscope answer --sample --seed 1), or the judge (halluscope score --seed 1, or "
     "--fresh)"
@@ -39,17 +47,20 @@ SCORES = "a list of numbers, the score of each model"
 MARKS = "a list with a mark, 1 or 0, for each reviewed row"
 
 # Scores from a marked review sheet: the share of a model's rows with which people agree, or disagree.
-AGREE, DISAGREE = "agree", "disagree"
+AGREE = "agree"
+DISAGREE = "disagree"
 PEOPLE: Mapping[str, Direction] = {AGREE: HIGHER, DISAGREE: LOWER}
 
-Results = Mapping[str, Values]
+YES_RATIO = "yes_ratio"
+
+Results = Mapping[str, Values]  # a model's name -> its result
 
 
 def compute(
     predictions: Sequence[float],
     references: Sequence[float] | None = None,
     *,
-    indicator: str = "test_retest",
+    indicator: str = RETEST,
     bootstrap: int = RESAMPLES,
     seed: int = 0,
     level: float = 0.95,
@@ -85,62 +96,80 @@ def compute(
             raise ValueError(
                 "references are given; content validity takes only predictions, one mark per reviewed row."
             )
-        given = listed("predictions", predictions, MARKS)
-        marks = numbers(
-            "predictions", [int(mark) if isinstance(mark, bool | np.bool_) else mark for mark in given], MARKS
-        )
-        if others := [(row, mark) for row, mark in enumerate(marks) if mark not in (0, 1)]:
-            row, mark = others[0]
-            raise ValueError(f"predictions[{row}] is {mark:g}; expected 1 for valid, 0 for not valid.")
-        return content(marks, level=level)
+        return content(checked_marks(predictions), level=level)
     if references is None:
         raise ValueError(f"references is None; {indicator} needs the models' scores in the second test.")
-    first, second = numbers("predictions", predictions, SCORES), numbers("references", references, SCORES)
+    first = numbers("predictions", predictions, SCORES)
+    second = numbers("references", references, SCORES)
     if len(first) != len(second):
         raise ValueError(
             f"There are {len(first)} predictions and {len(second)} references; expected the scores of the same models "
             "in both tests, in the same order."
         )
     coefficients = correlations(first, second, resampling)
-    interval = {name: (each["low"], each["high"]) for name, each in coefficients.items()}
-    if why := undefined(first, second):
-        warnings.warn(why, stacklevel=2)
-    return {
-        **{name: each["value"] for name, each in coefficients.items()},
-        **dict(zip(("low", "high"), interval["pearson"], strict=True)),
-        "interval": interval,
-        "chance": by_chance(first, second),
-        "models": len(first),
-        "undefined": why,
-        "signature": signature(
-            "hqm",
-            data=data_of("models", zip(first, second, strict=True)),
-            indicator=indicator,
-            interval=resampling,
-        ),
-    }
+    result: Json = {}
+    interval = {}
+    for name, coefficient in coefficients.items():
+        result[name] = coefficient["value"]
+        interval[name] = (coefficient["low"], coefficient["high"])
+    why_undefined = undefined(first, second)
+    if why_undefined:
+        warnings.warn(why_undefined, stacklevel=2)
+    result["low"] = coefficients["pearson"]["low"]
+    result["high"] = coefficients["pearson"]["high"]
+    result["interval"] = interval
+    result["chance"] = by_chance(first, second)
+    result["models"] = len(first)
+    result["undefined"] = why_undefined
+    result["signature"] = signature(
+        "hqm",
+        data=data_of("models", zip(first, second, strict=True)),
+        indicator=indicator,
+        interval=resampling,
+    )
+    return result
+
+
+def checked_marks(predictions: Any) -> list[float]:
+    """Check that there are marks, each 1 or 0, or True or False."""
+    marks = []
+    for mark in listed("predictions", predictions, MARKS):
+        if isinstance(mark, bool | np.bool_):
+            mark = int(mark)
+        marks.append(mark)
+    checked = numbers("predictions", marks, MARKS)
+    for row, mark in enumerate(checked):
+        if mark not in (0, 1):
+            raise ValueError(f"predictions[{row}] is {mark:g}; expected 1 for valid, 0 for not valid.")
+    return checked
 
 
 def content(marks: Sequence[float], strata: Mapping[str, Stratum] | None = None, level: float = 0.95) -> Json:
     """Return what `compute` does for "content", weighted if the marks (1 or 0) are of rows drawn by strata."""
-    strata = strata or {}
-    estimate = share_of_ones(marks, strata, level)
-    # One mark per row; with strata, also its stratum and the stratum's size, which are weights.
-    rows = [
-        [name, size, int(index >= errors)]
-        for name, (size, judgements, errors) in strata.items()
-        for index in range(judgements)
-    ] or [[int(mark)] for mark in marks]
-    weighted = {"strata": len(strata)} if strata else {}
-    choices = {"indicator": CONTENT, **weighted, "interval": f"{level:g},wilson"}
+    estimate = share_of_ones(marks, strata or {}, level)
+    choices: dict[str, Any] = {"indicator": CONTENT}
+    if strata:
+        choices["strata"] = len(strata)
+    choices["interval"] = f"{level:g},wilson"
     return {
         CONTENT: estimate["value"],
         "low": estimate["low"],
         "high": estimate["high"],
         "valid": int(sum(marks)),
         "rows": len(marks),
-        "signature": signature("hqm", data=data_of("marks", rows), **choices),
+        "signature": signature("hqm", data=data_of("marks", signed_marks(marks, strata)), **choices),
     }
+
+
+def signed_marks(marks: Sequence[float], strata: Mapping[str, Stratum] | None) -> list[list[Any]]:
+    """Return the marks for a signature; with strata, which are weights, also each one's stratum and its size."""
+    if not strata:
+        return [[int(mark)] for mark in marks]
+    rows: list[list[Any]] = []
+    for name, stratum in strata.items():
+        for index in range(stratum.judgements):
+            rows.append([name, stratum.rows, int(index >= stratum.errors)])
+    return rows
 
 
 # Results of several models, as `halluscope score NAME ... --json` printed them
@@ -148,14 +177,19 @@ def content(marks: Sequence[float], strata: Mapping[str, Stratum] | None = None,
 
 def benchmark_of(results: Results) -> Benchmark | None:
     """Return the benchmark that all results are of; None if there is no such."""
-    makers = {str(result.get("signature", "")).partition("|")[0] for result in results.values()}
-    return next((one for one in registry.benchmarks() if makers == {one.name}), None)
+    names = {str(result.get("signature", "")).partition("|")[0] for result in results.values()}
+    for benchmark in registry.benchmarks():
+        if names == {benchmark.name}:
+            return benchmark
+    return None
 
 
 def direction(results: Results, score: str) -> Direction:
     """Return whether a higher or a lower score is better; None if neither is, or if the score is unknown."""
     benchmark = benchmark_of(results)
-    return benchmark.better(score) if benchmark else PEOPLE.get(score)
+    if benchmark is None:
+        return PEOPLE.get(score)
+    return benchmark.better(score)
 
 
 def principal_scores(first: Results, second: Results) -> tuple[str, str]:
@@ -175,181 +209,300 @@ def _principal_score(results: Results, place: str) -> str:
                 names[name] = None
     if len(names) == 1:
         return next(iter(names))
-    listed = one_line(", ".join(names), 300) or "none"
+    score_names = one_line(", ".join(names), 300) or "none"
     raise ValueError(
         f"The {place} results are of no benchmark that is known here, or of several, so it is not clear which score to "
-        f"compare (they have: {listed}). Name one score with --by, or one for each of the two: --by FIRST SECOND."
+        f"compare (they have: {score_names}). Name one score with --by, or one for each of the two: --by FIRST SECOND."
     )
 
 
-def _pairs(
-    first: Results, second: Results, by: Sequence[str], models: Sequence[str], option: str = "--by"
-) -> tuple[Sequence[float], Sequence[float], bool]:
-    """Return the models' scores in both results; and whether the better direction of the second, turned, is opposite.
+@dataclass(frozen=True)
+class Pairs:
+    """Models' scores in two tests."""
 
-    Constant scores, which have no correlation, are not turned.
-    """
-    x, y = scores(first, models, by[0]), scores(second, models, by[1], option)
-    opposed = {direction(first, by[0]), direction(second, by[1])} == {HIGHER, LOWER}
-    return x, [-value for value in y] if opposed and len(set(y)) > 1 else y, opposed
+    first: list[float]
+    second: list[float]  # with the sign turned, if the better directions are opposite
+    is_opposed: bool  # whether a higher score is better in one test, and a lower one in the other
 
 
-def measure(name: str, first: Results, second: Results, by: str, other: str, resampling: Bootstrap) -> Json:
-    """Return one of HQM's correlations, of `by` in the first results with `other` in the second, and what differs.
+def pairs_of(
+    first: Results, second: Results, score_names: Sequence[str], models: Sequence[str], option: str = "--by"
+) -> Pairs:
+    """Return the models' scores in both results; constant ones, which have no correlation, are not turned."""
+    scores_in_first = scores(first, models, score_names[0])
+    scores_in_second = scores(second, models, score_names[1], option)
+    directions = {direction(first, score_names[0]), direction(second, score_names[1])}
+    is_opposed = directions == {HIGHER, LOWER}
+    if is_opposed and len(set(scores_in_second)) > 1:
+        scores_in_second = [-value for value in scores_in_second]
+    return Pairs(scores_in_first, scores_in_second, is_opposed)
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """A model's results in two runs."""
+
+    first: Values
+    second: Values
+
+    @property
+    def has_same_responses(self) -> bool:
+        return "texts" in self.first and self.first["texts"] == self.second.get("texts")
+
+    def repeats(self, score_name: str) -> bool:
+        """Whether the second run repeats the responses, the verdicts, and so the score."""
+        if not self.has_same_responses or self.first.get("verdicts") != self.second.get("verdicts"):
+            return False
+        return score(self.first, score_name) == score(self.second, score_name)
+
+
+def measure(
+    name: str, first: Results, second: Results, score_name: str, other_name: str, resampling: Bootstrap
+) -> Json:
+    """Return one of HQM's correlations, of a score in the first results with another in the second, and what differs.
 
     A second file with the same results is refused; the same responses and verdicts are reported.
     """
-    option, models = OPTIONS[name], list(first)
-    if missing := [model for model in models if model not in second]:
-        raise ValueError(
-            f"{option} has no result for {short_repr(missing[0])}; expected the same "
-            f"{len(models)} models in both: {', '.join(models):.300}. To score a file under one of these names, pass "
-            "--responses NAME=FILE."
-        )
-    reruns = [] if name == CRITERION else [(first[model], second[model]) for model in models]
-    x, y, opposed = _pairs(first, second, (by, other), models, "--by" if reruns else "--criterion-by")
-    changed = {change for one, again in reruns for change in _changes(name, one, again)}
-    result = compute(x, y, indicator=name, bootstrap=resampling.resamples, seed=resampling.seed)
-    if reruns and all(one == again for one, again in reruns):
-        how = AGAIN if name == RETEST else "score the responses to the form that `halluscope parallel` made"
-        raise ValueError(
-            f"{option} holds the first run again: the results of all {len(models)} models are the same, and "
-            f"scores always agree with themselves. Expected another run: {how}."
-        )
+    models = list(first)
+    for model in models:
+        if model not in second:
+            raise ValueError(
+                f"{OPTIONS[name]} has no result for {short_repr(model)}; expected the same {len(models)} models in "
+                f"both: {', '.join(models):.300}. To score a file under one of these names, pass --responses "
+                "NAME=FILE."
+            )
+    reruns = []
+    option = "--criterion-by"
+    if name != CRITERION:
+        reruns = [Rerun(first[model], second[model]) for model in models]
+        option = "--by"
+    pairs = pairs_of(first, second, (score_name, other_name), models, option)
+    changed: set[str] = set()
+    for rerun in reruns:
+        changed.update(changes(name, rerun))
+    result = compute(
+        pairs.first,
+        pairs.second,
+        indicator=name,
+        bootstrap=resampling.resamples,
+        seed=resampling.seed,
+    )
+    check_reruns(name, reruns)
     if name == RETEST:
-        # the models of which the second run repeats the responses, and those of which it repeats the verdicts too
-        repeats = [
-            (one, again) for one, again in reruns if "texts" in one and one["texts"] == again.get("texts")
-        ]
-        result["same"] = [
-            one["responses"]
-            for one, again in repeats
-            if one.get("verdicts") == again.get("verdicts") and score(one, by) == score(again, by)
-        ]
-        result["same_responses"] = [one["responses"] for one, _ in repeats]
-    more = {"score": other} if other != by else {}
-    return result | more | {"changed": sorted(changed)} | ({"turned": True} if opposed else {})
+        result["same"] = [rerun.first["responses"] for rerun in reruns if rerun.repeats(score_name)]
+        result["same_responses"] = [rerun.first["responses"] for rerun in reruns if rerun.has_same_responses]
+    if other_name != score_name:
+        result["score"] = other_name
+    result["changed"] = sorted(changed)
+    if pairs.is_opposed:
+        result["turned"] = True
+    return result
 
 
-def correlate(
-    first: Results, second: Results, by: Sequence[str], left_out: Sequence[str], resampling: Bootstrap
-) -> Json:
-    """Return whether two benchmarks, each by its score in `by`, rank the models alike that have results of both."""
-    models = [model for model in first if model in second and model not in left_out]
-    x, y, opposed = _pairs(first, second, by, models)
-    return {
-        "models": models,
-        **correlations(x, y, resampling),
-        "chance": by_chance(x, y),
-        "undefined": undefined(x, y),
-        "turned": opposed,
-        "signature": signature(
-            "correlation",
-            data=data_of("models", zip(models, x, y, strict=True)),
-            by=list(by),
-            **({"turned": by[1]} if opposed else {}),
-            left_out=left_out or "no",
-            interval=resampling,
-        ),
-    }
+def check_reruns(name: str, reruns: Sequence[Rerun]) -> None:
+    """Refuse a second run that is the first one."""
+    if not reruns or any(rerun.first != rerun.second for rerun in reruns):
+        return
+    advice = "score the responses to the form that `halluscope parallel` made"
+    if name == RETEST:
+        advice = AGAIN
+    raise ValueError(
+        f"{OPTIONS[name]} holds the first run again: the results of all {len(reruns)} models are the same, and scores "
+        f"always agree with themselves. Expected another run: {advice}."
+    )
 
 
-def correlation_report(found: Json, by: Sequence[str]) -> Report:
-    lines = [found["undefined"] or _chance(found), f"signature: {found['signature']}"]
-    if found["turned"]:
-        opposite = "its better direction is opposite to that of"
-        lines.insert(0, f"the sign of {by[1]} is reversed: {opposite} {by[0]}")
-    rows: list[list[Cell]] = [[name, *map(plain, found[name].values())] for name in COEFFICIENTS]
-    return [
-        Notes([f"{len(found['models'])} models in both: {', '.join(found['models'])}"]),
-        Table("correlations", ["coefficient", "correlation", "low", "high"], rows),
-        Notes(lines),
-    ]
-
-
-def _chance(found: Json) -> str:
-    return f"probability of a correlation this strong by chance: {found['chance']:.3f}"
-
-
-def _changes(name: str, first: Values, second: Values) -> set[str]:
+def changes(name: str, rerun: Rerun) -> set[str]:
     """Return the choices in which two runs' signatures differ, such as "questions: paper, then released".
 
     Two runs are about the same rows, or about as many rows in another form.
     """
-    one, other = (keys_of(str(result.get("signature", ""))) for result in (first, second))
-    rows = [of.get("data", "") for of in (one, other)]
-    how, known = "score both runs against the same rows of the same dataset", rows
-    if name == PARALLEL:
-        how = "`halluscope parallel --first FILE` writes the original rows that have a parallel form"
-        known = [data.rpartition("-")[0] for data in rows]
-    if all(rows) and known[0] != known[1]:
+    first = keys_of(str(rerun.first.get("signature", "")))
+    second = keys_of(str(rerun.second.get("signature", "")))
+    data = first.get("data", "")
+    data_of_second = second.get("data", "")
+    if data and data_of_second and not is_about_the_same(name, data, data_of_second):
+        advice = "score both runs against the same rows of the same dataset"
+        if name == PARALLEL:
+            advice = "`halluscope parallel --first FILE` writes the original rows that have a parallel form"
         raise ValueError(
-            f"{OPTIONS[name]} is about other rows than the first run: for {short_repr(first['responses'])}, "
-            f"{one_line(rows[0], 100)}, then {one_line(rows[1], 100)}; expected the same in both: {how}."
+            f"{OPTIONS[name]} is about other rows than the first run: for {short_repr(rerun.first['responses'])}, "
+            f"{one_line(data, 100)}, then {one_line(data_of_second, 100)}; expected the same in both: {advice}."
         )
-    return {
-        f"{key}: {one.get(key, 'none')}, then {other.get(key, 'none')}"
-        for key in one | other
-        if one.get(key) != other.get(key)
-    }
+    changed = set()
+    for key in first.keys() | second.keys():
+        if first.get(key) != second.get(key):
+            changed.add(f"{key}: {first.get(key, 'none')}, then {second.get(key, 'none')}")
+    return changed
+
+
+def is_about_the_same(name: str, data: str, data_of_second: str) -> bool:
+    """Whether two runs are about the same rows, by their signatures; of a parallel form, about as many."""
+    if name == PARALLEL:
+        return data.rpartition("-")[0] == data_of_second.rpartition("-")[0]
+    return data == data_of_second
+
+
+def correlate(
+    first: Results,
+    second: Results,
+    score_names: Sequence[str],
+    left_out: Sequence[str],
+    resampling: Bootstrap,
+) -> Json:
+    """Return whether two benchmarks, each by its own score, rank the models alike that have results of both."""
+    models = [model for model in first if model in second and model not in left_out]
+    pairs = pairs_of(first, second, score_names, models)
+    choices: dict[str, Any] = {"by": list(score_names)}
+    if pairs.is_opposed:
+        choices["turned"] = score_names[1]
+    choices["left_out"] = left_out or "no"
+    result: Json = {"models": models}
+    result.update(correlations(pairs.first, pairs.second, resampling))
+    result["chance"] = by_chance(pairs.first, pairs.second)
+    result["undefined"] = undefined(pairs.first, pairs.second)
+    result["turned"] = pairs.is_opposed
+    result["signature"] = signature(
+        "correlation",
+        data=data_of("models", zip(models, pairs.first, pairs.second, strict=True)),
+        **choices,
+        interval=resampling,
+    )
+    return result
 
 
 # What is printed
 
 
-def report(found: Json, with_published: bool) -> list[Table | Notes]:
+def correlation_report(correlation: Json, score_names: Sequence[str]) -> Report:
+    """Return the coefficients of two benchmarks, and notes."""
+    models = correlation["models"]
+    rows: list[list[Cell]] = []
+    for name in COEFFICIENTS:
+        row: list[Cell] = [name]
+        for value in correlation[name].values():
+            row.append(plain(value))
+        rows.append(row)
+    lines = []
+    if correlation["turned"]:
+        first, second = score_names
+        lines.append(f"the sign of {second} is reversed: its better direction is opposite to that of {first}")
+    lines.append(correlation["undefined"] or chance_line(correlation))
+    lines.append(f"signature: {correlation['signature']}")
+    return [
+        Notes([f"{len(models)} models in both: {', '.join(models)}"]),
+        Table("correlations", ["coefficient", "correlation", "low", "high"], rows),
+        Notes(lines),
+    ]
+
+
+def chance_line(correlation: Json) -> str:
+    return f"probability of a correlation this strong by chance: {correlation['chance']:.3f}"
+
+
+def report(measured: Json, with_published: bool) -> list[Table | Notes]:
     """Return HQM's Table I, the paper's, all coefficients, and notes."""
-    overview: list[Cell] = [f"{found['benchmark']} [{found['by']}]"]
+    overview: list[Cell] = [f"{measured['benchmark']} [{measured['by']}]"]
+    for name in COLUMNS:
+        overview.append(overview_cell(measured.get(name, {})))
+    header = ["benchmark"]
+    header += COLUMNS.values()
+    parts: list[Table | Notes] = [Table("reliability", header, [overview])]
+    if with_published:
+        parts.append(published_table())
+    lines: list[str] = []
+    for name in INDICATORS:
+        if name in measured:
+            lines += remarks(name, measured[name])
+    parts.append(coefficients_table(measured))
+    parts.append(Notes(lines))
+    return parts
+
+
+def overview_cell(result: Json) -> Number:
+    """Return the number of an indicator in Table I, marked if nothing was run again."""
+    mark = ""
+    if result and len(result.get("same", ())) == result.get("models"):
+        mark = " (same)"
+    value = result.get("pearson", result.get(CONTENT))
+    return Number(value, ".3f", mark=mark)
+
+
+def published_table() -> Table:
+    """Return HQM's Table I, with a row per benchmark."""
+    paper = published.load("hqm")
+    rows: list[list[Cell]] = []
+    for name, printed in paper.results:
+        row: list[Cell] = [name]
+        for column in COLUMNS:
+            row.append(plain(printed.get(column), ".4f"))
+        rows.append(row)
+    header = [published.HEAD]
+    header += COLUMNS.values()
+    return Table("published", header, rows, of=published.heading(paper))
+
+
+def coefficients_table(measured: Json) -> Table:
+    """Return all coefficients with their intervals."""
     rows: list[list[Cell]] = []
     for name, column in COLUMNS.items():
-        result = found.get(name, {})
-        is_same = len(result.get("same", ())) == result.get("models")  # nothing was run again
-        value = result.get("pearson", result.get(CONTENT))
-        overview.append(Number(value, ".3f", mark=" (same)" if is_same else ""))
+        result = measured.get(name, {})
         if name == CONTENT and result:
-            rows.append([column, "share valid", *(plain(result[key]) for key in (CONTENT, "low", "high"))])
-        for coefficient, ends in result.get("interval", {}).items():
-            rows.append([column, coefficient, *map(plain, (result[coefficient], *ends))])
-    report: list[Table | Notes] = [Table("reliability", ["benchmark", *COLUMNS.values()], [overview])]
-    if with_published:  # HQM's Table I: one row per benchmark
-        paper = published.load("hqm")
-        lines: list[list[Cell]] = [
-            [name, *(plain(printed.get(column), ".4f") for column in COLUMNS)]
-            for name, printed in paper.results
-        ]
-        header = [published.HEAD, *COLUMNS.values()]
-        report.append(Table("published", header, lines, of=published.heading(paper)))
-    remarks = [line for name in INDICATORS if name in found for line in _remarks(name, found[name])]
-    coefficients = Table("coefficients", ["indicator", "coefficient", "value", "low", "high"], rows, left=2)
-    return [*report, coefficients, Notes(remarks)]
+            low = plain(result["low"])
+            high = plain(result["high"])
+            rows.append([column, "share valid", plain(result[CONTENT]), low, high])
+        for coefficient, (low_end, high_end) in result.get("interval", {}).items():
+            rows.append([column, coefficient, plain(result[coefficient]), plain(low_end), plain(high_end)])
+    return Table("coefficients", ["indicator", "coefficient", "value", "low", "high"], rows, left=2)
 
 
-def table_of_forms(first: Results, second: Results, by: str, names: Sequence[str]) -> Table:
-    """Return HQM's Table II: each model's scores in both forms, by default `by` and how often it says yes."""
+def table_of_forms(first: Results, second: Results, principal: str, names: Sequence[str]) -> Table:
+    """Return HQM's Table II: each model's scores in both forms, by default `principal` and how often it says yes."""
     if not names:
-        has_yes = by != "yes_ratio" and all("yes_ratio" in result for result in first.values())
-        names = [by, "yes_ratio"] if has_yes else [by]
-    lines: list[list[Cell]] = [
-        [model, *(plain(score(of[model], name)) for of in (first, second) for name in names)]
-        for model in first
-    ]
-    return Table("forms", ["model", *names, *(f"{name}, parallel" for name in names)], lines)
+        names = [principal]
+        if principal != YES_RATIO and all(YES_RATIO in result for result in first.values()):
+            names = [principal, YES_RATIO]
+    header = ["model"]
+    header += names
+    for name in names:
+        header.append(f"{name}, parallel")
+    rows: list[list[Cell]] = []
+    for model in first:
+        row: list[Cell] = [model]
+        for results in (first, second):
+            for name in names:
+                row.append(plain(score(results[model], name)))
+        rows.append(row)
+    return Table("forms", header, rows)
 
 
-def _remarks(name: str, result: Json) -> list[str]:
+def remarks(name: str, result: Json) -> list[str]:
+    """Return what is said of an indicator below the tables."""
     if name == CONTENT:
         lines = [f"{COLUMNS[name]}: {result['valid']} of {result['rows']} rows are valid"]
     else:
-        known = result["undefined"] or f"{result['models']} models; {_chance(result)}"
-        lines = [f"{COLUMNS[name]}: {known}"]
-        same = result.get("same", [])
-        if same:
-            lines.append(f"  the very same responses and verdicts in both: {one_line(', '.join(same), 300)}")
-            lines.append(f"    so this says nothing about these models; {AGAIN}")
-        if others := [model for model in result.get("same_responses", ()) if model not in same]:
-            lines.append(f"  the same responses in both, judged again: {one_line(', '.join(others), 300)}")
-        if "score" in result:
-            opposed = ", its sign reversed, since its better direction is opposite"
-            lines.append(f"  compared with people's {result['score']}{opposed if 'turned' in result else ''}")
-        lines += [f"  not the same in both: {one_line(change)}" for change in result["changed"]]
-    return [*lines, f"  signature: {result['signature']}"]
+        lines = correlation_remarks(name, result)
+    lines.append(f"  signature: {result['signature']}")
+    return lines
+
+
+def correlation_remarks(name: str, result: Json) -> list[str]:
+    if result["undefined"]:
+        lines = [f"{COLUMNS[name]}: {result['undefined']}"]
+    else:
+        lines = [f"{COLUMNS[name]}: {result['models']} models; {chance_line(result)}"]
+    same = result.get("same", [])
+    if same:
+        lines.append(f"  the very same responses and verdicts in both: {one_line(', '.join(same), 300)}")
+        lines.append(f"    so this says nothing about these models; {AGAIN}")
+    judged_again = [model for model in result.get("same_responses", ()) if model not in same]
+    if judged_again:
+        lines.append(f"  the same responses in both, judged again: {one_line(', '.join(judged_again), 300)}")
+    if "score" in result:
+        line = f"  compared with people's {result['score']}"
+        if "turned" in result:
+            line += ", its sign reversed, since its better direction is opposite"
+        lines.append(line)
+    for change in result["changed"]:
+        lines.append(f"  not the same in both: {one_line(change)}")
+    return lines

@@ -26,6 +26,7 @@ class ScoresReport:
     columns: Sequence[str]  # of the table of scores
     groups: str = ""  # the score whose groups have a table; "" for none
     intervals: Mapping[str, str]  # score -> its name in the remark on intervals
+    left_out: str = "images"  # what intervals leave out one at a time
     meaning_defined: str  # what the scores mean
     meaning_undefined: str
 
@@ -36,9 +37,9 @@ class ScoresReport:
             lines = list(self.remarks(result))
             lines.append(f"signature: {result['signature']}")
             remarks[name] = lines
-        return tables.report(self.tables(results), remarks)
+        return tables.report(self.tables(results, **options), remarks)
 
-    def tables(self, results: Named) -> list[Table]:
+    def tables(self, results: Named, **options: Any) -> list[Table]:
         best = best_first(self.metric, results)
         scores = [table(best, self.columns, self.metric.is_points)]
         if self.groups:
@@ -49,7 +50,7 @@ class ScoresReport:
         """Yield what is said of a result below the tables."""
         yield from self.sizes(result)
         yield from self.gaps(result)
-        yield from self.ends(result, "interval", "interval over images")
+        yield from self.ends(result, "interval", f"interval over {self.left_out}")
         yield from self.ends(result, "spread", "lowest and highest of the repeats")
 
     def sizes(self, result: Values) -> Iterator[str]:

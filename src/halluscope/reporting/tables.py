@@ -3,13 +3,10 @@
 import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
 from halluscope.benchmark import LOWER, Benchmark
-from halluscope.registry import benchmark
 from halluscope.signature import keys_of
-from halluscope.vocabularies import read_toml
 
 OTHER = "*"  # marks a number of rows that are not the rows of the first result
 
@@ -300,49 +297,3 @@ def filled(text: str, result: Values) -> str:
     values = {name.replace(".", "_"): math.nan if value is None else value for name, value in result.items()}
     shares = {name: _Share(value) for name, value in values.items() if isinstance(value, float)}
     return text.format(**{**values, **shares})
-
-
-class Declared:
-    """The columns, notes and sentences of the data file beside the module of this `__file__`."""
-
-    def __init__(self, module: str) -> None:
-        self.data, self.name = read_toml(module, "benchmark.toml")["report"], Path(module).parent.name
-
-    @property
-    def record(self) -> Benchmark:
-        return benchmark(self.name)
-
-    def table(self, results: Named, columns: Sequence[str] = ()) -> Table:
-        """Return a row per result, the best first, by default with the columns of the data file."""
-        best, ends = best_first(self.record, results), self.data.get("intervals", ())
-        return table(best, columns or self.data["columns"], intervals=ends)
-
-    def report(self, results: Named, **_: Any) -> Report:
-        """Return a table, and notes on each result."""
-        return report([self.table(results)], {name: self.notes(result) for name, result in results})
-
-    def notes(self, result: Values, *more: str) -> list[str]:
-        """Return the notes that apply, others, the intervals that are named below tables, and the signature."""
-        known = [(note, result.get(note["of"])) for note in self.data.get("notes", ())]
-        return [
-            *(
-                filled(note["text"], result)
-                for note, value in known
-                if value is not None and ("above" not in note or value > note["above"])
-            ),
-            *more,
-            *(
-                f"interval of {name} over images: {ends}"
-                for name in self.data.get("below", ())
-                if (ends := score(result, name).interval)
-            ),
-            f"signature: {result['signature']}",
-        ]
-
-    def meaning(self, scores: Values) -> str:
-        """Say in a sentence what the principal score means, by the convention of the signature."""
-        if not is_defined(scores[self.record.principal]):
-            return str(self.data["undefined"])
-        texts, keys = self.data["meaning"], keys_of(scores["signature"])
-        named = [keys.get("convention"), keys.get("parser"), "usual"]
-        return filled(next(texts[name] for name in named if name in texts), scores)

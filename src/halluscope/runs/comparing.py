@@ -284,7 +284,7 @@ def _class_tests(classes: Mapping[str, Tally], level: float) -> Iterator[Compare
         one, other = (classes[name] for name in names)
         able = can_differ(one, other, 1 - level)
         counts, others = ({score: tally[score] for score in able} for tally in (one, other))
-        ours, theirs = (tallies.scores([tally]) for tally in (one, other))
+        ours, theirs = (tallies.scores_of(tally) for tally in (one, other))
         for score, by in ratio_differences(counts, others, level).items():
             if not math.isnan(by.value):
                 yield Compared(score, names, (ours[score], theirs[score]), by)

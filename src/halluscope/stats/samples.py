@@ -117,7 +117,7 @@ def error_rates(judged: Mapping[str, Judged], level: float) -> dict[str, dict[st
         wrong, missed = yes & ~implied, ~yes & implied
         for rate, part, whole in zip(RATES, (wrong, missed, wrong), (~implied, implied, yes), strict=True):
             tally[f"{name}/{rate}"] = (weights * part).sum(axis=1), (weights * whole).sum(axis=1)
-    counts = counts_of([tally])
+    counts = counts_of(tally)
     rates = leave_out(partial(score_sums, names=[*tally]), total_of(counts), blocks_of(counts))
     for (key,), left_out in rates.items():
         name, _, rate = key.rpartition("/")

@@ -49,7 +49,7 @@ class AmberReport(ScoresReport):
         """Return tables in percent, one row per LVLM and one per dimension, and remarks on each result."""
         return super().report(named_by_parser(results), **options)
 
-    def tables(self, results: Named) -> list[Table]:
+    def tables(self, results: Named, **options: Any) -> list[Table]:
         rows: list[list[Cell]] = []
         for name, result in results:
             for end in GROUPS:

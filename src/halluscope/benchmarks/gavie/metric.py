@@ -98,7 +98,6 @@ accuracy (is it true of the image?).
     rows_published = 1000
     criteria = (Criterion("relevancy", float, MOST), Criterion("accuracy", float, MOST))
     notes = {"reason": ""}
-    given_option = "ratings"
     judge_prompts = PROMPTS
 
     def check_rows(self, rows: Sequence[Question]) -> None:

@@ -1,5 +1,1 @@
 """HallusionBench: language hallucination and visual illusion, told apart by control pairs (Guan et al., CVPR 2024)."""
-
-from halluscope.graded import record
-
-BENCHMARK = record.record(__file__)

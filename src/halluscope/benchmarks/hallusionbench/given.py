@@ -10,14 +10,13 @@ import numpy as np
 from halluscope.judging.options import GIVEN
 from halluscope.judging.verdicts import reply_of
 from halluscope.sanitize import short_repr
-from halluscope.stats.tallies import Bools, Ints
+from halluscope.stats.tallies import Ints
 from halluscope.validation import listed
 
-UNREAD = -1
-"""The code of a text that cannot be read."""
+UNREAD = -1  # the code of a text that cannot be read
 
+# Returns the word of a verdict in a reply; None if the reply cannot be read
 ReadReply = Callable[[str], str | None]
-"""Returns the word of a verdict in a reply; None if the reply cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +27,9 @@ class Given:
     key: Any  # who gave them, and how texts were read, as in a signature
     are_texts: bool
 
-    def among(self, counts: Bools) -> "Given":
-        """Return the verdicts on the rows that count."""
-        return Given(self.codes[:, counts], self.key, self.are_texts)
+    def among(self, rows: Sequence[int]) -> "Given":
+        """Return the verdicts on some rows."""
+        return Given(self.codes[:, list(rows)], self.key, self.are_texts)
 
 
 def given(
@@ -48,7 +47,7 @@ def given(
     """
     expected = ", ".join(str(code) for code in sorted(words.values()))
     if isinstance(values, str):
-        values = [*values]
+        values = list(values)
     verdicts = listed(name, values, f"a list, one of {expected} per row", rows)
     known: dict[Any, int] = {}
     for code in words.values():

@@ -27,7 +27,7 @@ class HaloQuestOptions(JudgedOptions):
     prompts: str | None = option(
         None, "whose wording of the prompt to use (default: ours)", choices=tuple(PROMPTS)
     )
-    judgements: Sequence[Any] | None = given_verdicts_option(
+    ratings: Sequence[Any] | None = given_verdicts_option(
         "id and correct",
         "judges",
         '{"correct": bool}, or the bare bool, one per row, or a judge\'s text; None for a response that nobody could '
@@ -36,7 +36,7 @@ class HaloQuestOptions(JudgedOptions):
 
     @property
     def given(self) -> Sequence[Any] | None:
-        return self.judgements
+        return self.ratings
 
 
 class HaloQuest(Judged):
@@ -93,7 +93,6 @@ whether a response agrees with one of the answers that people wrote; if so, it i
     rows_published = 608
     criteria = (Criterion("correct", bool),)
     notes = {"point": None}
-    given_option = "judgements"
     judge_prompts = PROMPTS
     counted = {"accuracy": ("judged", "correct")}
 

@@ -48,7 +48,7 @@ class HQHOptions(JudgedOptions):
         "which claims of the judge count: quoted, those that stand in the response word for word (default), or all",
         choices=CLAIMS,
     )
-    judgements: Sequence[Any] | None = given_verdicts_option(
+    ratings: Sequence[Any] | None = given_verdicts_option(
         "id, correct and extra_claims",
         "judges",
         '{"correct": bool, "extra_claims": int}, one per row, or None for a response that nobody could judge. '
@@ -57,7 +57,7 @@ class HQHOptions(JudgedOptions):
 
     @property
     def given(self) -> Sequence[Any] | None:
-        return self.judgements
+        return self.ratings
 
 
 class HQH(Judged):
@@ -113,7 +113,6 @@ relation, comparison, environment, OCR) and by level (object, attribute, scene).
     rows_published = 4000
     criteria = (Criterion("correct", bool), Criterion("extra_claims", int, MOST_CLAIMS))
     notes = {"evidence": []}
-    given_option = "judgements"
     judge_prompts = {"ours": PROMPT}
     unread = "unjudged"
     counted = {

@@ -123,7 +123,6 @@ mean rating and the share of ratings below 3, which mean hallucination, over all
     criteria = (Criterion("rating", int, reading.HIGHEST),)
     flags = ("readable",)
     notes = {"analysis": ""}
-    given_option = "ratings"
     judge_prompts = {OURS: reading.OURS, AUTHORS: reading.STRICT}
     counted = {"rating": ("rated", "points"), "hallucination_rate": ("rated", "hallucinated")}
 

@@ -1,6 +1,44 @@
-"""Object enumeration: training data that list the objects of an image, their places, and what is absent (THRONE,
-section 6, and section 5 of its supplement)."""
+"""Object enumeration: training data that list the objects of an image, their places, and what is absent.
 
-from halluscope.registry import declared
+THRONE, section 6, and section 5 of its supplement.
+"""
 
-BENCHMARK = declared(__file__)
+from halluscope.benchmark import Benchmark, Dataset
+
+
+class ObjectEnumeration(Benchmark):
+    name = "object_enumeration"
+    title = "Object enumeration"
+    about = "training data: what is in an image, where, and what is not"
+    description = """\
+Training samples for vision-language models, which made LLaVA hallucinate less (THRONE, section 6). Each sample lists
+the objects of an image with their places on a 3 x 3 grid, and six absent classes that often occur with those present.
+It is not a benchmark: nothing is scored.
+"""
+    citation = """\
+@inproceedings{kaul2024throne,
+  title={{THRONE}: An Object-based Hallucination Benchmark
+         for the Free-form Generations of Large Vision-Language Models},
+  author={Kaul, Prannay and Li, Zhizhong and Yang, Hao and Dukler, Yonatan
+          and Swaminathan, Ashwin and Taylor, C. J. and Soatto, Stefano},
+  booktitle={Proceedings of the IEEE/CVF Conference on Computer Vision and Pattern Recognition (CVPR)},
+  pages={27228--27238},
+  year={2024}
+}
+"""
+    links = ("https://arxiv.org/abs/2405.05256",)
+    licence = (
+        "COCO's annotations: CC BY 4.0. Visual Genome's: CC BY 4.0. LLaVA's instructions: CC BY 4.0, and OpenAI's "
+        "terms of use, because GPT-4 wrote them: for research, not for commercial use. Images: the terms of their "
+        "owners."
+    )
+    datasets = (
+        Dataset(
+            "object_enumeration",
+            id=("id",),
+            columns=("objects", "absent", "instruction", "response"),
+        ),
+    )
+
+
+BENCHMARK = ObjectEnumeration()

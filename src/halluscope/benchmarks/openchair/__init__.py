@@ -1,5 +1,1 @@
 """OpenCHAIR: hallucinated nouns in captions, without a closed list of objects (Ben-Kish et al., EMNLP 2024)."""
-
-from halluscope.registry import declared
-
-BENCHMARK = declared(__file__)

@@ -1,14 +1,14 @@
 """Builds openchair: 2,000 synthetic images, each with the caption that it was made from."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from datasets import Features
+from datasets import Features, Image, Value
 
-from halluscope.benchmarks.openchair import BENCHMARK
-from halluscope.benchmarks.openchair.rows import ROWS
-from halluscope.building.command import builder
+from halluscope.benchmarks.openchair.metric import METRIC
+from halluscope.benchmarks.openchair.rows import IMAGES, CaptionedImage
+from halluscope.building.command import Builder
 from halluscope.building.fetch import Fetched
 from halluscope.building.output import Order, Table
 from halluscope.errors import BuildError
@@ -16,36 +16,81 @@ from halluscope.files.pictures import open_picture
 from halluscope.reading.datasets import read_rows, without_pictures
 from halluscope.sanitize import short_repr
 
+CAPTION = IMAGES.upstream["true_caption"]
+
+
+def counts(rows: Sequence[CaptionedImage]) -> dict[str, int]:
+    """Return the counts that the dataset's spec states."""
+    return {"images": len(rows), "captions": len({row.true_caption for row in rows})}
+
+
+def features(with_image: bool = False) -> dict[str, Any]:
+    """Return the types of the dataset's columns."""
+    columns = {"image_id": Value("int64")}
+    if with_image:
+        columns["image"] = Image()
+    columns["prompt"] = Value("string")
+    columns["true_caption"] = Value("string")
+    return columns
+
 
 def make(order: Order) -> Path:
     """Build openchair."""
-    out, given, spec = order.target(), order.source, order.spec
-    # a file, a folder, or a Hub id
-    source = order.fetch("captions") if given is None or given.is_file() else Fetched(given, None, None)
-    upstream, where = read_rows(str(given)), f"--source {given}"
-    names, caption = list(upstream[0]), ROWS.upstream["true_caption"]
-    if caption not in names:
-        raise BuildError(
-            f"{where} has the columns {', '.join(map(short_repr, names))}; expected OpenCHAIR's image and {caption}."
-        )
-    rows = ROWS.read_all(without_pictures(upstream), where)
-    counts = {"images": len(rows), "captions": len({row.true_caption for row in rows})}
-    spec.matches(counts, order.subset)
-
-    def written() -> Iterator[dict[str, Any]]:
-        for row, its in zip(rows, upstream, strict=True):
-            values = {**row.row, "prompt": BENCHMARK.prompt}
-            if "image" in names:
-                image, place = its["image"], f"{where}, row {row.image_id}: image"
-                values["image"], stored = image, image.get("bytes") if isinstance(image, Mapping) else None
-                if not isinstance(stored, bytes):
-                    raise BuildError(f"{place} is {short_repr(image)}; expected an image file's bytes.")
-                open_picture(stored, place)
-            yield values
-
-    columns = ROWS.features("image_id", *{"image"} & {*names}, "prompt", "true_caption")
-    table = Table(Features(columns), written())
-    return order.save(out, [table], counts, {"captions": source})
+    out = order.target()
+    source = source_of(order)
+    upstream = read_rows(str(order.source))
+    where = f"--source {order.source}"
+    names = list(upstream[0])
+    if CAPTION not in names:
+        columns = ", ".join(short_repr(name) for name in names)
+        raise BuildError(f"{where} has the columns {columns}; expected OpenCHAIR's image and {CAPTION}.")
+    rows = IMAGES.read_all(without_pictures(upstream), where)
+    with_image = "image" in names
+    written = written_rows(rows, upstream, with_image, where)
+    table = Table(Features(features(with_image)), written)
+    return order.save(out, [table], counts(rows), {"captions": source})
 
 
-BUILDER = builder(__file__, "openchair", make)
+def source_of(order: Order) -> Fetched:
+    """Return the authors' dataset: a file, which may have a published sum, a folder, or a Hub id."""
+    if order.source is None or order.source.is_file():
+        return order.fetch("captions")
+    return Fetched(order.source, sha256=None, published=None)
+
+
+def written_rows(
+    rows: Sequence[CaptionedImage], upstream: Any, with_image: bool, where: str
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows as they are written; an image is decoded, and stored as it came."""
+    for row, row_upstream in zip(rows, upstream, strict=True):
+        columns = row.row
+        columns["prompt"] = METRIC.prompt
+        if with_image:
+            columns["image"] = row_upstream["image"]
+            check_image(row_upstream["image"], f"{where}, row {row.image_id}: image")
+        yield columns
+
+
+def check_image(image: Any, where: str) -> None:
+    """Check that an image of the library `datasets` holds a file's bytes, and that they can be decoded."""
+    stored = None
+    if isinstance(image, Mapping):
+        stored = image.get("bytes")
+    if not isinstance(stored, bytes):
+        raise BuildError(f"{where} is {short_repr(image)}; expected an image file's bytes.")
+    open_picture(stored, where)
+
+
+BUILDER = Builder(
+    "openchair",
+    about="""Builds openchair: 2,000 synthetic images, each with the caption that it was made from.
+
+    halluscope build openchair --source moranyanuka/OpenCHAIR             # the authors' dataset on the Hub
+    halluscope build openchair --source OpenCHAIR                         # a folder of the dataset
+    halluscope build openchair --source test-00000-of-00001.parquet
+
+The authors' rows have no id, so `image_id` is a row's index in their dataset, from 0.
+""",
+    source="the authors' dataset with the columns image and text: a Hub id, a folder, or a Parquet file",
+    make=make,
+)

@@ -4,97 +4,252 @@ The concrete nouns of an LVLM's caption are found, and judges are asked for each
 of the image, judges read its right caption.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from halluscope import limits, options
-from halluscope.benchmarks.openchair import BENCHMARK
-from halluscope.errors import BuildError
-from halluscope.judging import votes as voting
-from halluscope.judging.options import POLLING, VoteOptions
-from halluscope.judging.questions import QuestionSet, question_set
-from halluscope.judging.votes import IGNORED as UNDECIDED
-from halluscope.judging.votes import NO, OTHER, UNASKED, YES
-from halluscope.paths import path_of
-from halluscope.reading import tables
+from halluscope.benchmark import Dataset, Judges, Score
+from halluscope.benchmarks.openchair import counting
+from halluscope.benchmarks.openchair.concreteness import read_concrete
+from halluscope.benchmarks.openchair.nouns import (
+    FIRST,
+    RELEASED,
+    FoundNouns,
+    Nouns,
+    check_reader,
+    counting_nouns,
+    find_nouns,
+    given_nouns,
+)
+from halluscope.benchmarks.openchair.questions import questions_of
+from halluscope.benchmarks.openchair.votes import UNDECIDED, GivenVotes, Votes, ask_judges, read_votes
+from halluscope.judging.judge import ASK
+from halluscope.judging.options import GIVEN, VoteOptions
+from halluscope.judging.questions import QuestionSet
+from halluscope.judging.votes import NO, YES
+from halluscope.metric import Metric, Options, Scores
+from halluscope.options import check_effect, option, takes, usual_values
 from halluscope.reading.words import readers
-from halluscope.reading.words.tokens import Word, as_written, forms_of
+from halluscope.reading.words.tokens import forms_of
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
-from halluscope.responses.thoughts import REMOVED, choice, spoken
 from halluscope.sanitize import short_repr
-from halluscope.signature import data_of, signature
-from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.tallies import Tally, scores, uncertainty
-from halluscope.validation import flags, ids_and_forms, kind, listed, paired, texts, word
-from halluscope.vocabularies import Vocabulary, read_toml
+from halluscope.signature import data_of
+from halluscope.stats.counts import Tables
+from halluscope.stats.intervals import Counts
+from halluscope.validation import Id, ids, paired, texts
 
-RELEASED, FIRST = "released", "first"
-
-SETS = {name: QuestionSet(**one) for name, one in read_toml(__file__, "benchmark.toml")["questions"].items()}
-
-# Words that the released script does not count, because they name the image itself.
-NO_OBJECTS = frozenset({"painting", "drawing", "photo", "picture", "portrait", "photograph"})
-
-# A word that a given vote may be -> its label: the noun is there, is hallucinated, or neither, because too few votes
-# agree, or too few say yes or no.
-SAID = {"yes": YES, "no": NO, "unsure": UNDECIDED}
+# A noun's label -> the vote that the table of images shows; None if the noun is undecided
 SHOWN = {YES: "yes", NO: "no", UNDECIDED: None}
 
-# A word whose mean rating, from 1 to 5, is above this is concrete.
-CONCRETE = 4.5
 
-Nouns = list[list[Word]]  # the nouns of each caption; given nouns have no place in the text
+@dataclass(frozen=True)
+class OpenChairOptions(VoteOptions, Options):
+    """The options of OpenCHAIR's metric."""
+
+    questions: str | Sequence[str] | QuestionSet = option(
+        RELEASED,
+        "what judges are asked: released (default), plain (for judges that say only yes or no), claims (for "
+        "checkers), or templates with {a/an} {x}",
+        about='what judges are asked: "released", "plain" (for judges that say only yes or no), "claims" (for '
+        "checkers), or a list of templates",
+        many=True,
+    )
+    ask: str = option("needed", "has no effect here, because every vote is needed", choices=ASK)
+    convention: str = option(
+        RELEASED,
+        "count each noun as often as it occurs and leave out undecided nouns (released, default), or count each noun "
+        "once per caption and undecided nouns as hallucinated (first)",
+        about='"released" counts a noun as often as it occurs, except six words for the image itself ("photo"), and '
+        'leaves out undecided nouns; "first", the first version of the authors\' script, counts a noun once per '
+        "caption, and counts undecided nouns as hallucinated",
+        choices=(RELEASED, FIRST),
+    )
+    reader: str = option(
+        readers.LEMMINFLECT,
+        "what finds nouns: lemminflect, a dictionary with a few rules (default); spacy, the tagger of the authors' "
+        "script (extra spacy); or nltk, another tagger (extra nltk)",
+        about='what finds a caption\'s nouns: "lemminflect", a dictionary and a few rules; "spacy", whose '
+        "en_core_web_sm tags words, as in the authors' script; or \"nltk\", which tags words too, with nltk's data",
+        check=check_reader,
+    )
+    concreteness: str | Path | None = option(
+        None,
+        "the ratings of Brysbaert et al. (2014): only nouns rated above 4.5 count (default: all do)",
+        about="a file of the ratings of Brysbaert et al. (2014): only nouns rated above 4.5 count, as in the paper. By "
+        "default all nouns count, and the signature says so",
+        kinds=str | Path | None,
+        what="a file of ratings, or None",
+        metavar="FILE",
+    )
+    per_image: bool = option(
+        False,
+        about="also give, for each image, its nouns, their places in the caption as it was read, and the votes on them",
+    )
+
+    @property
+    def question_set(self) -> QuestionSet:
+        """What judges are asked."""
+        return questions_of(self.questions)
+
+    @cached_property
+    def concrete(self) -> frozenset[str] | None:
+        """The only words that count; None if all do."""
+        if self.concreteness is None:
+            return None
+        return read_concrete(self.concreteness)
 
 
+@dataclass
+class Images:
+    """The images that were described."""
+
+    captions: list[str]  # the right ones
+    image_ids: list[Id] | None = None
+    form_of_each: list[str] | None = None
+    nouns: Sequence[Sequence[str]] | None = None  # given ones, as the user wrote them
+    votes: GivenVotes | None = None
+
+
+@dataclass(frozen=True)
+class Readings:
+    """The nouns that count, and the votes on them."""
+
+    responses: Sequence[str]
+    nouns: Nouns
+    found_by: str  # for the signature
+    votes: Votes
+
+
+class OpenChair(Metric):
+    name = "openchair"
+    title = "OpenCHAIR"
+    about = "hallucinated nouns in captions, of any kind"
+    description = """\
+OpenCHAIR measures hallucination in captions without a closed list of objects. A language model reads the caption from
+which the image was made, and says for each concrete noun of the LVLM's caption whether the image has it.
+"""
+    citation = """\
+@inproceedings{benkish2024mitigating,
+  title={Mitigating Open-Vocabulary Caption Hallucinations},
+  author={Ben-Kish, Assaf and Yanuka, Moran and Alper, Morris and Giryes, Raja and Averbuch-Elor, Hadar},
+  booktitle={Proceedings of the 2024 Conference on Empirical Methods in Natural Language Processing (EMNLP)},
+  year={2024}
+}
+"""
+    links = ("https://arxiv.org/abs/2312.03631", "https://github.com/assafbk/mocha_code")
+    licence = (
+        "The dataset's card states the MIT licence; its images are synthetic. The ratings of concreteness state no "
+        "licence, so the user brings the file. This code was written from scratch."
+    )
+
+    principal = "openchair"
+    scores = {"openchair": Score("lower"), "undecided": Score("lower"), "unreadable": Score("lower")}
+    extra_numbers = {
+        "nouns": Score(),
+        "found": Score(),
+        "hallucinated": Score(),
+        "nouns_per_caption": Score(),
+        "without_nouns": Score(),
+        "images": Score(),
+    }
+    items = "per_image"
+    prompt = "Describe this image in one sentence."
+    max_new_tokens = 128
+    target = "true_caption"
+    extras = ("words",)
+    judges = Judges(
+        "votes",
+        default="flan-t5",
+        rules=("lexical",),
+        published="Llama-2-70b-chat in 4 bits, which you can run yourself",
+    )
+    datasets = (Dataset("openchair", id=("image_id",), columns=("true_caption",)),)
+    options_type = OpenChairOptions
+
+    def read(self, responses: Sequence[str], rows: Images, options: OpenChairOptions) -> Readings:
+        concrete = options.concrete
+        if rows.votes is not None:
+            nouns = counting_nouns(rows.votes.nouns, concrete, options.convention)
+            return Readings(responses, nouns, GIVEN, rows.votes.votes)
+        all_nouns = nouns_in(responses, rows, options)
+        nouns = counting_nouns(all_nouns.nouns, concrete, options.convention)
+        votes = ask_judges(options, options.question_set, rows.captions, nouns)
+        return Readings(responses, nouns, all_nouns.found_by, votes)
+
+    def count(self, rows: Images, readings: Readings, options: OpenChairOptions) -> Tables:
+        return Tables(counting.count(readings.nouns, readings.votes))
+
+    def score(self, rows: Images, sums: Counts, options: OpenChairOptions) -> Scores:
+        return counting.score(sums, options.convention)
+
+    def facts(
+        self, rows: Images, readings: Readings, total: Counts, options: OpenChairOptions
+    ) -> dict[str, Any]:
+        nouns = int(counting.nouns_of(total)[0])
+        images = len(readings.nouns)
+        facts: dict[str, Any] = {
+            "nouns": nouns,
+            "found": int(total[counting.FOUND_NOUNS][0]),
+            "hallucinated": int(total[counting.HALLUCINATED_NOUNS][0]),
+            "nouns_per_caption": nouns / images,
+            "without_nouns": sum(not words for words in readings.nouns),
+            "images": images,
+            MEAN_WORDS: mean_words(readings.responses),
+        }
+        if rows.votes is not None:
+            facts["unreadable"] = None
+        if options.per_image:
+            facts["per_image"] = per_image(readings)
+        return facts
+
+    def data(self, rows: Images) -> str:
+        image_ids = rows.image_ids or [""] * len(rows.captions)
+        return data_of(self.name, zip(image_ids, rows.captions, strict=True))
+
+    def signed(self, rows: Images, readings: Readings, options: OpenChairOptions) -> dict[str, Any]:
+        concreteness = "no"
+        if options.concrete is not None:
+            concreteness = data_of("concrete", [[word] for word in options.concrete])
+        signed = {
+            "convention": options.convention,
+            "nouns": readings.found_by,
+            "concreteness": concreteness,
+        }
+        signed.update(readings.votes.signed)
+        return signed
+
+    def forms(self, rows: Images) -> Sequence[str]:
+        return rows.form_of_each or ()
+
+
+METRIC = OpenChair()
+
+
+@takes(OpenChairOptions)
 def compute(
     predictions: Sequence[str],
     references: Sequence[str],
     *,
-    convention: str = RELEASED,
-    reader: str = readers.LEMMINFLECT,
-    concreteness: str | Path | None = None,
     nouns: Sequence[Sequence[str]] | None = None,
     votes: Sequence[Sequence[Sequence[str]]] | None = None,
     image_ids: Sequence[Any] | None = None,
     forms: Sequence[str] | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-    level: float = 0.95,
-    per_image: bool = False,
-    thoughts: str = REMOVED,
-    **judging: Any,
+    **options: Any,
 ) -> dict[str, Any]:
     """Score an LVLM's captions of images.
 
     Args:
         predictions: the LVLM's raw captions, one per image; an empty caption has no noun.
         references: the right captions, one per image; judges read them in place of the images.
-        convention: "released" counts a noun as often as it occurs, except six words for the image itself ("photo"), and
-            leaves out undecided nouns; "first", the first version of the authors' script, counts a noun once per
-            caption, and counts undecided nouns as hallucinated.
-        reader: what finds a caption's nouns: "lemminflect", a dictionary and a few rules; "spacy", whose en_core_web_sm
-            tags words, as in the authors' script; or "nltk", which tags words too, with nltk's data.
-        concreteness: a file of the ratings of Brysbaert et al. (2014): only nouns rated above 4.5 count, as in the
-            paper. By default all nouns count, and the signature says so.
         nouns: the nouns of each caption in their dictionary form, repeats included, if another program has found them.
         votes: for each caption a list of its nouns with a vote each, such as ["dog", "no"]: "yes" (it is there), "no"
             (it is hallucinated) or "unsure"; if given, neither a reader nor a judge is asked.
         image_ids: the images' ids; a repeated id is an error.
         forms: the parallel form of each row (its column `form`); it is named in the signature and changes no score.
-        bootstrap: 0 for no intervals; any other number gives the same ones, which leave out one image at a time.
-        seed: moves nothing.
-        level: the level of the interval, in (0, 1).
-        per_image: also give, for each image, its nouns, their places in the caption as it was read, and the votes on
-            them.
-        thoughts: "removed" drops the LVLM's thoughts (`halluscope.responses.thoughts`), "kept" reads them too.
-        judging: how the poll is held: judges, questions ("released", "plain" for judges that say only yes or no,
-            "claims" for checkers, or templates), agreement, device, workers, leave_out,
-            at_once, max_failed, store, progress; see `halluscope.judging.options.VoteOptions`. `ask` has no effect,
-            because every vote is needed.
+        options: the fields of `OpenChairOptions`, by name: which nouns count, and how the poll is held. `ask` has no
+            effect, because every vote is needed.
 
     Returns:
         Fractions in [0, 1], lower is better: `openchair`, the share of hallucinated nouns (enough votes say no) among
@@ -105,199 +260,62 @@ def compute(
         `without_nouns`, captions without a noun that counts; `images`; `mean_words`, the captions' mean length in
         words; `thoughts`, captions from which a thought was removed; `unfinished_thoughts`, those that are a thought
         without an end.
-        Also `signature`, and on request `interval` and `per_image`.
+        Also `signature`; with a bootstrap `interval`, by leaving out one image at a time; and on request `per_image`.
 
     Raises:
         ValueError: for any bad input, before a model is loaded.
         MissingExtra: without the reader's package (pip install 'halluscope[words]', [spacy] or [nltk]).
         FileNotFoundError: without spaCy's model, the data that nltk needs, or the file of ratings.
     """
-    flags(per_image=per_image)
-    BENCHMARK.check_choices(convention=convention)
-    readers.check(reader, readers.NOUNS)
-    predictions, references = _paired(predictions, references)
-    image_ids, form = ids_and_forms(image_ids, forms, len(predictions))
-    heard = spoken(predictions, thoughts)
-    predictions = heard.texts
-    resampling = Bootstrap(bootstrap, seed, level)
-    if nouns is not None or votes is not None:
-        why = "nouns are given, so no caption is read" if votes is None else "votes name the nouns"
-        options.check_effect({"reader": reader}, ["reader"], why, {"reader": readers.LEMMINFLECT})
-    poll = _poll(judging)
-    concrete = None if concreteness is None else read_concrete(concreteness)
-    if votes is None:
-        found, found_by = _nouns(predictions, nouns, reader)
-        counting = _counting(found, concrete, convention)
-        labels, unread, by = _ask(poll, references, [*map(forms_of, counting)])
-    else:
+    chosen = METRIC.chosen(options)
+    responses, references = paired(predictions, references)
+    rows = Images(right_captions(references), nouns=nouns)
+    if image_ids is not None:
+        rows.image_ids = ids("image_ids", image_ids, len(responses), unique=True)
+    if forms is not None:
+        rows.form_of_each = texts("forms", forms, len(responses))
+    usual = usual_values(OpenChairOptions)
+    if votes is not None:
         if nouns is not None:
             raise ValueError(
                 "votes and nouns are given; expected one of them, because votes already name their nouns."
             )
-        why = "votes are given, so nobody is asked"
-        usual = options.usual_values(VoteOptions) | {"questions": RELEASED}
-        options.check_effect(judging, [*POLLING, "questions", "agreement"], why, usual)
-        found, labels = _given(votes, len(predictions))
-        counting, found_by, unread = _counting(found, concrete, convention), "given", {}
-        by = {"judges": "given", "questions": "given", "agreement": "1of1"}
-    codes = [[of[noun.form] for noun in each] for each, of in zip(counting, labels, strict=True)]
-    there, wrong, undecided = (
-        np.array([each.count(code) for each in codes], dtype=np.int64) for code in (YES, NO, UNDECIDED)
-    )
-    part, every = wrong + undecided if convention == FIRST else wrong, there + wrong + undecided
-    tally = {"openchair": (part, there + part), "undecided": (undecided, every), **unread}
-    result: dict[str, Any] = {"unreadable": None} | scores([tally])
-    result |= {
-        "nouns": int(every.sum()),
-        "found": int(there.sum()),
-        "hallucinated": int(wrong.sum()),
-        "nouns_per_caption": int(every.sum()) / len(references),
-        "without_nouns": int((every == 0).sum()),
-        "images": len(references),
-        MEAN_WORDS: mean_words(predictions),
-        **heard.counts(),
-        "signature": signature(
-            "openchair",
-            data=data_of("openchair", zip(image_ids or [""] * len(references), references, strict=True)),
-            convention=convention,
-            nouns=found_by,
-            concreteness="no" if concrete is None else data_of("concrete", [[one] for one in concrete]),
-            **by,
-            **form,
-            **choice(thoughts),
-            interval=resampling.over("images"),
-        ),
-        **uncertainty([tally], resampling),
-    }
-    if per_image:
-        result["per_image"] = [
-            {
-                "nouns": (forms := forms_of(each)),
-                "places": [noun.place for noun in each],
-                "votes": [SHOWN[of[noun]] for noun in forms],
-                "hallucinated": [noun for noun in forms if of[noun] == NO],
-            }
-            for each, of in zip(counting, labels, strict=True)
-        ]
-    return result
+        check_effect(options, ["reader"], "votes name the nouns", usual)
+        asking = ["judges", "questions", "agreement"]
+        check_effect(options, asking, "votes are given, so nobody is asked", usual)
+        rows.votes = read_votes(votes, len(responses))
+    else:
+        chosen.required(len(chosen.question_set.templates))  # an error comes before captions are read
+    if nouns is not None:
+        check_effect(options, ["reader"], "nouns are given, so no caption is read", usual)
+    return METRIC.evaluate(responses, rows, chosen)
 
 
-def questions_of(questions: str | Sequence[str] | QuestionSet) -> QuestionSet:
-    """Find a question set by name, or make one from the user's templates in the frame of `plain`."""
-    return question_set(questions, SETS, SETS["plain"].frame)
-
-
-def _paired(predictions: Any, references: Any) -> tuple[list[str], list[str]]:
-    """Return the LVLM's captions and the right captions, which are not empty."""
-    predictions, references = paired(predictions, references)
-    for row, caption in enumerate(references):
+def right_captions(references: Sequence[Any]) -> list[str]:
+    """Return the right captions, none of which may be empty."""
+    for number, caption in enumerate(references):
         if not isinstance(caption, str) or not caption.strip():
-            raise ValueError(f"references[{row}] is {short_repr(caption)}; expected the right caption.")
-    return predictions, references
+            raise ValueError(f"references[{number}] is {short_repr(caption)}; expected the right caption.")
+    return list(references)
 
 
-def _poll(judging: Mapping[str, Any]) -> VoteOptions:
-    """Read how the poll is held."""
-    poll = options.build(VoteOptions, judging, "openchair", questions=RELEASED)
-    poll.required(len(questions_of(poll.questions).templates))
-    return poll
+def nouns_in(responses: Sequence[str], rows: Images, options: OpenChairOptions) -> FoundNouns:
+    """Return the nouns of each response: those that the user gives, or those that a reader finds."""
+    if rows.nouns is not None:
+        return given_nouns(rows.nouns, responses)
+    return find_nouns(responses, options.reader)
 
 
-def read_concrete(file: str | Path) -> frozenset[str]:
-    """Read the concrete words of the ratings of Brysbaert et al. (2014), a file that the user brings.
-
-    It is xlsx, csv, tsv, JSON or Parquet with columns `Word` and `Conc.M`. Nouns are in lower case, so words with
-    capitals ("TV") count for none, nor do unrated nouns, as in the authors' script (`is_concrete` in utils.py).
-    """
-    kind("concreteness", file, str | Path, "a file of ratings, or None")
-    found = set()
-    for where, row in tables.rows(path_of(file)):
-        if not isinstance(row, dict) or not {"Word", "Conc.M"} <= row.keys():
-            raise BuildError(
-                f"concreteness: {where} is {short_repr(row, 120)}; expected the columns Word and Conc.M of the "
-                "ratings of Brysbaert et al. (2014)."
-            )
-        rating = str(row["Conc.M"])
-        if not re.fullmatch(r"[1-4](\.\d+)?|5(\.0+)?", rating):
-            raise BuildError(
-                f"concreteness: {where}: Conc.M is {short_repr(row['Conc.M'])}; expected a rating from 1 to 5."
-            )
-        if float(rating) > CONCRETE:
-            found.add(str(row["Word"]))
-    if not found:
-        raise BuildError(
-            f"concreteness: {file} has no word that is rated above {CONCRETE}; expected the ratings of Brysbaert et al."
-        )
-    return frozenset(found)
-
-
-def _nouns(captions: Sequence[str], given: Any, reader: str) -> tuple[Nouns, str]:
-    """Return the nouns of each caption, which is read in lower case, and who found them."""
-    found, by = readers.nouns_of([*map(str.lower, captions)], given, reader)
-    return (found if given is not None else [*map(as_written, found, captions)]), by
-
-
-def _given(votes: Any, rows: int) -> tuple[Nouns, list[dict[str, int]]]:
-    """Return the nouns of given votes, and the label of each noun."""
-    found: Nouns = []
-    labels: list[dict[str, int]] = []
-    for row, given in enumerate(listed("votes", votes, "a list of nouns with their votes per caption", rows)):
-        found.append([])
-        labels.append({})
-        for place, pair in enumerate(listed(f"votes[{row}]", given, "a list of nouns with a vote each")):
-            where = f"votes[{row}][{place}]"
-            noun, *said = texts(where, pair) or [""]
-            if not noun.strip() or len(said) != 1:
-                raise ValueError(
-                    f"{where} is {short_repr(pair)}; expected a noun and a vote, such as ['dog', 'no']."
-                )
-            vote = SAID[word(where, said[0], tuple(SAID))]
-            if labels[row].setdefault(noun, vote) != vote:
-                raise ValueError(f"{where}: {short_repr(noun)} has a different vote in the same caption.")
-            found[row].append(Word(noun))
-    return found, labels
-
-
-def _counting(nouns: Nouns, concrete: frozenset[str] | None, convention: str) -> Nouns:
-    """Return the nouns of each caption that count (`get_och_score` in the authors' evaluate.py, two versions).
-
-    >>> nouns = [[Word("dog"), Word("photo"), Word("dog")]]
-    >>> [[noun.form for noun in _counting(nouns, None, one)[0]] for one in (RELEASED, FIRST)]
-    [['dog', 'dog'], ['dog', 'photo']]
-    """
-    found = [[one for one in each if concrete is None or one.form in concrete] for each in nouns]
-    if convention == FIRST:  # a dict keeps the place of the first of equal nouns
-        firsts = ({noun.form: noun for noun in reversed(each)} for each in found)
-        return [[one for one in each if of[one.form] is one] for each, of in zip(found, firsts, strict=True)]
-    return [[one for one in each if one.form not in NO_OBJECTS] for each in found]
-
-
-def _classes(nouns: Sequence[Sequence[str]]) -> Vocabulary:
-    """Return all nouns as the classes that judges are asked about."""
-    classes = tuple(sorted({noun for each in nouns for noun in each}))
-    limits.check("classes", len(classes), f"A vocabulary of the captions' {len(classes):,} different nouns")
-    return Vocabulary("nouns", classes)
-
-
-def _ask(
-    poll: VoteOptions, references: Sequence[str], nouns: list[list[str]]
-) -> tuple[list[dict[str, int]], Tally, dict[str, Any]]:
-    """Have judges vote on each caption's nouns; a vote that is neither yes nor no counts for neither label.
-
-    Returns the label of each caption's nouns, the share of unreadable votes, and who voted on what.
-    """
-    classes = _classes(nouns)
-    present = classes.presence(nouns)
-    held = poll.collect_votes(references, present, classes, questions_of(poll.questions), only_present=True)
-    votes = held.votes[present]
-    codes = voting.label((votes == YES).sum(axis=1), (votes == NO).sum(axis=1), held.k)
-    image, column = np.nonzero(present)
-    labels: list[dict[str, int]] = [{} for _ in nouns]
-    for row, place, code in zip(image.tolist(), column.tolist(), codes.tolist(), strict=True):
-        labels[row][classes.classes[place]] = code
-    unread, asked = (
-        np.bincount(image, weights=of.sum(axis=1), minlength=len(nouns)).astype(np.int64)
-        for of in (votes == OTHER, votes != UNASKED)
-    )
-    by = {"judges": held.judges, "questions": held.questions, "agreement": f"{held.k}of{votes.shape[1]}"}
-    return labels, {"unreadable": (unread, asked)}, by
+def per_image(readings: Readings) -> list[dict[str, Any]]:
+    """Return each image's nouns that count, with their places and votes."""
+    images = []
+    for words, label_of in zip(readings.nouns, readings.votes.labels, strict=True):
+        forms = forms_of(words)
+        image = {
+            "nouns": forms,
+            "places": [word.place for word in words],
+            "votes": [SHOWN[label_of[form]] for form in forms],
+            "hallucinated": [form for form in forms if label_of[form] == NO],
+        }
+        images.append(image)
+    return images

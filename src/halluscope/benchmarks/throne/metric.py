@@ -21,7 +21,7 @@ from halluscope.benchmarks.throne import counting, yes_shares
 from halluscope.benchmarks.throne.counting import ALL_AVERAGE, CLASS_F, Cells, Conventions, Hits
 from halluscope.benchmarks.throne.questions import questions_of
 from halluscope.judging import votes as voting
-from halluscope.judging.options import POLLING, VoteOptions
+from halluscope.judging.options import VoteOptions
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.votes import IGNORED, OTHER, UNASKED, VoteResult
 from halluscope.metric import Metric, Options, Scores
@@ -431,7 +431,7 @@ def compute(
             raise no_judges("explain")
         if certificate is not None:
             raise no_judges("certificate")
-        check_effect(options, POLLING, "votes are given, so nobody is asked", usual_values(VoteOptions))
+        check_effect(options, ["judges"], "votes are given, so nobody is asked", usual_values(VoteOptions))
     if cells is None:
         check_effect({"cells_of": cells_of}, ["cells_of"], "it is about a sample, and cells is None")
     if chosen.explain:

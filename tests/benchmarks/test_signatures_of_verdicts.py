@@ -1,4 +1,4 @@
-"""Each option of a graded benchmark that can move a score is in its signature."""
+"""Each option of a benchmark with verdicts that can move a score is in its signature."""
 
 import pytest
 
@@ -15,10 +15,10 @@ MOVES = {"repeats": 2, "judge_seed": 1, "bootstrap": 0, "seed": 1, "level": 0.9,
 """Another value of each option that all of them have."""
 
 PER_ROW = {
-    "hqh": {"judgements": {"correct": True, "extra_claims": 0}},
+    "hqh": {"ratings": {"correct": True, "extra_claims": 0}},
     "mmhal": {"ratings": 1},
     "gavie": {"ratings": {"relevancy": 1, "accuracy": 1}},
-    "haloquest": {"judgements": True},
+    "haloquest": {"ratings": True},
     "hallusionbench": {"correctness": 1, "same": 1},
 }
 """Verdicts that are given, of one row."""
