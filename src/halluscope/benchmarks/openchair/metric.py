@@ -68,10 +68,9 @@ class OpenChairOptions(VoteOptions, Options):
     )
     reader: str = option(
         readers.LEMMINFLECT,
-        "what finds nouns: lemminflect, a dictionary with a few rules (default); spacy, the tagger of the authors' "
-        "script (extra spacy); or nltk, another tagger (extra nltk)",
-        about='what finds a caption\'s nouns: "lemminflect", a dictionary and a few rules; "spacy", whose '
-        "en_core_web_sm tags words, as in the authors' script; or \"nltk\", which tags words too, with nltk's data",
+        "what finds nouns: lemminflect, a dictionary with a few rules (default), or nltk, a tagger (extra nltk)",
+        about='what finds a caption\'s nouns: "lemminflect", a dictionary and a few rules, or "nltk", which tags words '
+        "with nltk's data",
         check=check_reader,
     )
     concreteness: str | Path | None = option(
@@ -264,8 +263,8 @@ def compute(
 
     Raises:
         ValueError: for any bad input, before a model is loaded.
-        MissingExtra: without the reader's package (pip install 'halluscope[words]', [spacy] or [nltk]).
-        FileNotFoundError: without spaCy's model, the data that nltk needs, or the file of ratings.
+        MissingExtra: without the reader's package (pip install 'halluscope[words]' or [nltk]).
+        FileNotFoundError: without the data that nltk needs, or the file of ratings.
     """
     chosen = METRIC.chosen(options)
     responses, references = paired(predictions, references)
