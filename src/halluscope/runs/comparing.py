@@ -233,7 +233,7 @@ def common_rows(runs: Mapping[str, Run]) -> dict[str, list[int]]:
 
 
 def _rescored(run: Run, rows: Sequence[int], resampling: Bootstrap) -> Rescored:
-    """Score some of a run's rows again, without options that need all rows, such as a certificate."""
+    """Score some of a run's rows again, without options that need all rows, such as given verdicts."""
     each = run.benchmark.each
     inputs, options = (
         {name: value for name, value in of.items() if name not in each}
