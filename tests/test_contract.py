@@ -195,9 +195,7 @@ def test_equal_signatures_mean_equal_scores(benchmark, tmp_path):
         predictions = [f"<think>Yes. There is a cat.</think>{text}" for text in predictions]
     options = {"bootstrap": 20} | options | offline(benchmark, tmp_path)
     values = {one.name: one.choices for one in benchmark.options if len(one.choices) > 1} | VALUES
-    for name in sorted(
-        benchmark.keywords & values.keys() - {*benchmark.input_options, "engine", "vocabulary"}
-    ):
+    for name in sorted(benchmark.keywords & values.keys() - {*benchmark.input_options, "vocabulary"}):
         if benchmark.name == "pope" and name == "per_class":
             continue  # it needs the classes that are asked about
         found: dict[str, str] = {}

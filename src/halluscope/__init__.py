@@ -176,10 +176,9 @@ def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | C
     """Find a judge, to ask it directly or to pass it to several benchmarks. Its model is not loaded yet.
 
     Args:
-        name: the name of a voter, which says yes or no about a text ("lexical", "replay:FILE", "scoring:MODEL@URL", or
-            a model: a Hub id, a folder, a GGUF file); or of a grader behind an endpoint, which gives verdicts
-            ("openai:MODEL@URL"). For a voter behind an endpoint, make a
-            `halluscope.judging.endpoint.EndpointVoter`.
+        name: the name of a voter, which says yes or no about a text ("lexical", "replay:FILE", or a model: a Hub id, a
+            folder, a GGUF file); or of a grader behind an endpoint, which gives verdicts ("openai:MODEL@URL"). For a
+            voter behind an endpoint, make a `halluscope.judging.endpoint.EndpointVoter`.
         vocabulary: the classes that the lexical voter knows.
 
     Raises:
