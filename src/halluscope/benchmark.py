@@ -66,6 +66,8 @@ class Dataset:
     upstream: tuple[str, ...] = ()  # other names that the authors' file gives to its columns
     # the columns of other people's responses that together identify a row too -> our names
     also_by: Mapping[str, str] = field(default_factory=dict)
+    # whether other people's responses state their row by its image (`file_name`) and by its question, not by an id
+    by_question: bool = False
     # the columns whose values VLMEvalKit joins by "_" into an `index`; () if it does not
     index: tuple[str, ...] = ()
     # the columns that distinguish its rows from responses; () for `id` and `columns`
@@ -209,7 +211,7 @@ class Benchmark:
         return PACKAGE / "benchmarks" / self.name
 
     @property
-    def compute(self) -> Callable[..., dict[str, Any]]:
+    def compute(self) -> Callable[..., Any]:
         """The metric, a function of predictions, references and options that returns a result.
 
         Besides the options in `keywords` it takes `ids`, a pair of lists that match predictions to references.
@@ -218,7 +220,7 @@ class Benchmark:
             raise RegistryError(
                 f"{self.name} has no metric: its datasets are for training. Name another benchmark."
             )
-        function: Callable[..., dict[str, Any]] = self.module("metric").compute
+        function: Callable[..., Any] = self.module("metric").compute
         return by_id(function)
 
     @property

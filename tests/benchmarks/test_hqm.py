@@ -332,7 +332,8 @@ def test_a_score_that_is_undefined_for_all_models(tmp_path, capsys, command):
     assert cli.main([part.format(file) for part in command.split()]) == 2
     err = capsys.readouterr().err
     assert (
-        "chair_i is undefined for 3 of the 3 models, such as a." in err and "another score with --by" in err
+        "chair_i is undefined for 3 of the 3 models, such as a." in err
+        and "another score with --scores" in err
     )
 
 

@@ -189,7 +189,7 @@ def test_a_language_model_is_asked_once(tiny_t5, tmp_path, one_thread):
     ) == (5, True)
     first = compute(SAID, TRUE, **judging)
     planned = plan_of(compute, [(SAID, TRUE), (SAID, TRUE)], **judging)
-    assert (planned.total().left, planned.total().kept, planned.total().questions) == (0, 5, 5)
+    assert (planned.total().left, planned.total().cached, planned.total().questions) == (0, 5, 5)
     kept = Cache(store)
     before = kept.path.read_bytes()
     assert compute(SAID, TRUE, **judging) == first and kept.path.read_bytes() == before

@@ -187,7 +187,7 @@ MOVES = {
     "thoughts": "kept",
     "forms": ["parallel-1", ""],
 }
-MOVES_WHAT_IS_SAMPLED, MOVES_WHAT_IS_CORRECTED = {"cells"}, {"certificate"}
+MOVES_WHAT_IS_SAMPLED = {"cells"}
 SAYS_WHAT_IT_IS_ABOUT = {"image_ids", "forms"}
 MOVES_NOTHING = {
     *("ask", "cells_of", "explain", "per_class", "per_image", "workers", "store", "progress"),
@@ -200,7 +200,7 @@ IN_THE_JUDGES_KEYS = {
 
 
 def test_no_option_is_missing_from_the_signature():
-    beside = MOVES_WHAT_IS_SAMPLED | MOVES_WHAT_IS_CORRECTED | SAYS_WHAT_IT_IS_ABOUT | MOVES_NOTHING
+    beside = MOVES_WHAT_IS_SAMPLED | SAYS_WHAT_IT_IS_ABOUT | MOVES_NOTHING
     beside |= IN_THE_JUDGES_KEYS
     assert registry.benchmark("throne").keywords == MOVES.keys() | beside
     parameters = inspect.signature(throne.compute).parameters.items()

@@ -138,7 +138,7 @@ def test_the_rule_is_in_the_key_and_the_plan_knows_it(folder, tiny_t5, texts, tm
     after = plan_of(throne.compute, inputs, **options)
     assert "tiny-check@" in got["signature"] and ":float32:label" in got["signature"]
     assert "questions:claims-1" in got["signature"] and got["unparsed"] == 0
-    assert before.loads[0].kept == 0 and after.loads[0].left == 0 and before.loads[0].left > 0
+    assert before.loads[0].cached == 0 and after.loads[0].left == 0 and before.loads[0].left > 0
     plain = local_judge(str(tiny_t5), device="cpu").key
     assert plain.endswith(":whole") and local_judge(f"{CHECKER}{tiny_t5}", device="cpu").key == (
         plain.removesuffix("whole") + "label"

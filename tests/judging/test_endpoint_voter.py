@@ -420,7 +420,12 @@ def test_on_the_command_line(serve, throne_files, capsys):
     planned = json.loads(capsys.readouterr().out)
     (load_,) = planned["judges"]
     assert not server.bodies
-    assert (load_["questions"], load_["kept"], load_["left"], load_["said"]) == (240, 0, 240, 240 * 4)
+    assert (load_["questions"], load_["cached"], load_["left"], load_["reply_tokens"]) == (
+        240,
+        0,
+        240,
+        240 * 4,
+    )
     assert load_["tokens"] == pytest.approx(240 * 42, rel=0.1)  # prompts of about 170 characters
     assert cli.main(plan) == 0
     said = capsys.readouterr().out
@@ -434,7 +439,7 @@ def test_on_the_command_line(serve, throne_files, capsys):
     assert "openai:m@" in said.out and server.most_at_once <= 3 and len(server.bodies) == 241
     assert cli.main([*plan, "--json"]) == 0
     (load_,) = json.loads(capsys.readouterr().out)["judges"]
-    assert (load_["kept"], load_["left"], load_["said"]) == (240, 0, 0)
+    assert (load_["cached"], load_["left"], load_["reply_tokens"]) == (240, 0, 0)
     assert cli.main(["score", *files, *judge[:2], "--agreement", "3", "2", "--quiet"]) == 0
     assert len(server.bodies) == 241
 

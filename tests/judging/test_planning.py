@@ -65,7 +65,7 @@ def test_asking_everything_is_exact(descriptions, tiny_t5, tmp_path, one_thread)
     throne.compute(texts, objects, judges=judges, store=str(tmp_path / "store"), progress=False, **options)
     assert [load.questions for load in plan.loads] == [judge.asked for judge in judges] == [180, 180]
     assert plan.exact
-    assert plan.loads[0].kept == 0 and plan.loads[1].kept is None
+    assert plan.loads[0].cached == 0 and plan.loads[1].cached is None
     assert not (tmp_path / "none").exists()
 
 
@@ -91,7 +91,7 @@ def test_judges_that_cost_nothing_answer_for_themselves(descriptions):
     throne.compute(texts, objects, vocabulary=CLASSES, judges=judge, progress=False)
     (load_,) = plan.loads
     assert load_.questions == judge.asked
-    assert load_.tokens is load_.kept is plan.total() is None
+    assert load_.tokens is load_.cached is plan.total() is None
 
 
 def test_what_the_store_holds_is_not_asked(descriptions, tiny_t5, tmp_path, one_thread):
@@ -102,8 +102,8 @@ def test_what_the_store_holds_is_not_asked(descriptions, tiny_t5, tmp_path, one_
     throne.compute(texts[:4], objects[:4], store=str(path), progress=False, **options)
     files, content = sorted(tmp_path.iterdir()), path.read_bytes()
     after = plan_of(throne.compute, [(texts, objects)], store=str(path), **options).loads[0]
-    assert (before.kept, after.kept) == (0, 4 * 6 * 3)
-    assert after.questions == before.questions and after.left == before.left - after.kept
+    assert (before.cached, after.cached) == (0, 4 * 6 * 3)
+    assert after.questions == before.questions and after.left == before.left - after.cached
     assert 0 < after.tokens < before.tokens
     assert sorted(tmp_path.iterdir()) == files and path.read_bytes() == content
 
@@ -147,9 +147,9 @@ def test_weights_that_cannot_be_had(descriptions, tmp_path):
     plan = plan_of(throne.compute, [(texts, objects)], vocabulary=CLASSES, judges="flan-t5", ask="all")
     assert [load.judge for load in plan.loads] == list(FLAN_T5)
     for load_ in plan.loads:
-        assert load_.questions == load_.left == 180 and load_.kept is None
+        assert load_.questions == load_.left == 180 and load_.cached is None
         assert "nor can it be downloaded" in load_.note
-    assert (plan.total().questions, plan.total().kept) == (540, None)
+    assert (plan.total().questions, plan.total().cached) == (540, None)
     assert plan.total().tokens == sum(load_.tokens for load_ in plan.loads)
 
 
@@ -164,7 +164,7 @@ def test_a_folder_without_weights(descriptions, tiny_t5, tmp_path, one_thread):
     (got,) = plan_of(throne.compute, [(texts, objects)], judges=str(folder), **options).loads
     (there,) = plan_of(throne.compute, [(texts, objects)], judges=str(tiny_t5), **options).loads
     assert (got.questions, got.tokens) == (there.questions, there.tokens)
-    assert "holds no weights" in got.note and got.kept is None
+    assert "holds no weights" in got.note and got.cached is None
 
 
 def test_what_scoring_refuses_is_refused(descriptions, tiny_t5):

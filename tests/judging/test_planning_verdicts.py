@@ -66,13 +66,16 @@ def test_what_is_planned_is_asked(name, command, server, tmp_path):
     sent = [body for body in server.bodies if body["messages"][0]["content"] in server.prompts]
     assert before["questions"] == before["left"] == len(server.prompts) > 0
     assert before["tokens"] == sum(map(len, server.prompts)) / 4
-    assert before["said"] == sum(body["max_tokens"] for body in sent)
-    assert plan["repeats"] == 2 and before["kept"] == 0
+    assert before["reply_tokens"] == sum(body["max_tokens"] for body in sent)
+    assert plan["repeats"] == 2 and before["cached"] == 0
 
     after, _ = planned(command, name, judge, "--repeats", "2")
-    assert after["kept"] == before["questions"] and after["left"] == after["tokens"] == after["said"] == 0
+    assert (
+        after["cached"] == before["questions"]
+        and after["left"] == after["tokens"] == after["reply_tokens"] == 0
+    )
     more, _ = planned(command, name, judge, "--repeats", "3")
-    assert (more["questions"], more["kept"]) == (before["questions"] * 3 // 2, before["questions"])
+    assert (more["questions"], more["cached"]) == (before["questions"] * 3 // 2, before["questions"])
     fresh, _ = planned(command, name, judge, "--repeats", "2", "--fresh")
     assert fresh["left"] == before["left"]
     assert len(server.prompts) == before["questions"]
@@ -90,19 +93,19 @@ def test_a_local_model(command, tiny_t5, server, one_thread, tmp_path):
     command("hqh", f"openai:m@{server.url}", "--max-failed", "1")
     tokens = sum(len(prompt) for prompt in server.prompts) / 4
     load, plan = planned(command, "hqh", str(tiny_t5), "--repeats", "2")
-    assert (load["tokens"], load["questions"], load["kept"]) == (tokens, len(server.prompts), 0)
-    assert load["said"] is None and load["note"] == "" and plan["exact"]
+    assert (load["tokens"], load["questions"], load["cached"]) == (tokens, len(server.prompts), 0)
+    assert load["reply_tokens"] is None and load["note"] == "" and plan["exact"]
 
     shutil.copytree(tiny_t5, tmp_path / "bare", ignore=shutil.ignore_patterns("*.safetensors", "*.bin"))
     bare, _ = planned(command, "hqh", str(tmp_path / "bare"), "--repeats", "2")
-    assert bare["questions"] == load["questions"] and bare["kept"] is None and "weights" in bare["note"]
+    assert bare["questions"] == load["questions"] and bare["cached"] is None and "weights" in bare["note"]
 
 
 def test_the_table(command, server):
     """8 questions; replies of at most 512 tokens."""
     out = command("hqh", f"openai:m@{server.url}", "--plan")
     header, _, row, *_ = out.splitlines()
-    assert header.split()[:3] == ["judge", "prompts", "kept"] and row.split()[1:4] == ["8", "0", "8"]
+    assert header.split()[:3] == ["judge", "prompts", "cached"] and row.split()[1:4] == ["8", "0", "8"]
     assert "The number of prompts is exact: each distinct one is asked once." in out
     assert "one request per prompt; replies of at most 4,096 tokens in all" in out
     assert "4 characters each" in out

@@ -46,6 +46,7 @@ LISTED = (
         "questions with five choices, of which the last says that none of the others is right",
         ("humblebench",),
     ),
+    Listed("mme", "yes/no questions about perception and cognition, two about each image", ("mme",)),
     Listed("mmhal", "free-form questions of eight types, rated from 0 to 6", ("mmhal",)),
     Listed(TRAINING, "training data: what is in an image, where, and what is not", ("object_enumeration",)),
     Listed("openchair", "hallucinated nouns in captions, of any kind", ("openchair",)),

@@ -224,7 +224,7 @@ COMMANDS: Mapping[str, Sequence[Command]] = {
                 ),
                 Command(
                     "certify",
-                    "measure how often judges err, by labels that people gave; `score --certificate` corrects for it",
+                    "measure how often judges err, by labels that people gave, and correct scores by them",
                     "people:certify_command",
                     "halluscope study certify sheet/sheet.csv --run runs/mine",
                     is_made=True,

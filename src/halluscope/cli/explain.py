@@ -9,10 +9,11 @@ from halluscope import registry, scoring
 from halluscope.cli.parameters import OUTPUT, Datasets, Named, Responses, Whole, declared, digits, for_name
 from halluscope.cli.printing import Output
 from halluscope.cli.responses import chosen, parameters
-from halluscope.explaining import explained
+from halluscope.explaining.explanation import Explanation
+from halluscope.explaining.facts import as_json
 from halluscope.explaining.protocols import load
+from halluscope.explaining.report import report
 from halluscope.options import Option
-from halluscope.sanitize import short_repr
 from halluscope.terminal import tell
 
 
@@ -22,15 +23,8 @@ def command_of(name: str) -> Named:
     stated = load(benchmark)
     known = ", ".join(protocol.name for protocol in stated.each)
     usual = ", ".join(protocol.name for protocol in stated.chosen())
-    compared = ", ".join(stated.compared)
     shown = [
         Option("protocols", f"protocols to compare: {known} (default: {usual})", many=True, metavar="NAME"),
-        Option(
-            "scores",
-            f"the scores whose differences are shown (default: {compared})",
-            many=True,
-            metavar="SCORE",
-        ),
     ]
     own = parameters(benchmark.without(stated.settled))
     about = (
@@ -46,7 +40,6 @@ def explain(
     responses: Responses,
     dataset: Datasets,
     protocols: Sequence[str] = (),
-    scores: Sequence[str] = (),
     number: Annotated[str | None, Parameter(converter=digits, metavar="N", group=OUTPUT)] = None,
     examples: Annotated[Whole, Parameter(group=OUTPUT)] = 3,
     output: Output = Output(),
@@ -61,23 +54,12 @@ def explain(
     benchmark = registry.benchmark(name)
     stated = load(benchmark)
     compared = stated.chosen(protocols)
-    differing = list(dict.fromkeys(scores or stated.compared))
-    for score in differing:
-        try:
-            benchmark.direction(score)
-        except KeyError:
-            raise ValueError(
-                f"{benchmark.title} has no score {short_repr(score)}; expected one of "
-                f"{', '.join(benchmark.scores)}."
-            ) from None
     if examples < 0:
         raise ValueError(f"--examples is {examples}; expected 0 or more.")
     choice = chosen(benchmark, name, options)
-    found = explained.Explanation(
-        benchmark, stated, compared, responses, dataset, choice.options, choice.matching
-    )
-    for setting in found.settings(found.protocols[0]):
-        tell(scoring.remark(benchmark, found.ready(setting)))
+    found = Explanation(benchmark, stated, compared, responses, dataset, choice.options, choice.matching)
+    for file in found.files:
+        tell(scoring.remark(benchmark, found.ready(found.protocols[0], file)))
     found.compute()
-    data = found.as_json(differing, examples, number)
-    output.show(data, lambda: explained.report(found, data, differing, examples, number))
+    data = as_json(found, examples, number)
+    output.show(data, lambda: report(found, data, number))

@@ -47,13 +47,10 @@ IMPLYING = Group("With --marks implied, the judges whose votes guide the draw", 
 
 
 def _certified() -> Benchmark:
-    """Return the benchmark whose scores a certificate corrects, with its judges' options only."""
+    """Return THRONE, whose texts people label, with its judges' options only."""
+    throne = registry.benchmark("throne")
     judging = {"vocabulary", "thoughts", *(field.name for field in fields(VoteOptions))}
-    for benchmark in registry.benchmarks():
-        names = {option.name for option in benchmark.options}
-        if "certificate" in names:
-            return benchmark.without(names - judging)
-    raise LookupError("no benchmark has the option `certificate`")
+    return throne.without({option.name for option in throne.options} - judging)
 
 
 def _judged_texts(choice: Chosen, responses: Sequence[str], dataset: list[str]) -> tuple[Ready, list[str]]:
@@ -287,7 +284,7 @@ def certify(
     output: Output = Output(),
     **options: Any,
 ) -> None:
-    """Measure how often judges err, by labels that people gave.
+    """Measure how often judges err, by labels that people gave, and correct scores by them.
 
     Args:
         labels: a marked sheet of `study sheet make --marks implied`, or JSON lines {id or text, class, answer,
@@ -346,10 +343,15 @@ def _certificate(choice: Chosen, ready: Ready, ids: Sequence[str], labelled: Lab
     judgement = judge(
         [texts[row] for row in rows], [references[row] for row in rows], **options | {"thoughts": KEPT}
     )
+    corrected = None
+    if certificate.suffices(labels, texts):
+        everything = judge(texts, references, **options | {"thoughts": KEPT, "ask": "needed"})
+        corrected = certificate.corrected_scores(everything, labels)
     return certificate.certify(
         judgement,
         labels,
         options.get("store"),
+        corrected,
         texts=certificate.name_of(population),
         labelled_by=labelled.labelled_by,
         responses=ready.matched.name,

@@ -10,8 +10,11 @@ from halluscope.cli.printing import Output
 from halluscope.errors import RunError
 from halluscope.reporting.formats import JSON, LATEX, text_notes
 from halluscope.reporting.tables import Notes, Report, Table
-from halluscope.runs import comparing, results
+from halluscope.runs import results
+from halluscope.runs.comparison_report import MOST
 from halluscope.sanitize import one_line
+from halluscope.studies import items as row_items
+from halluscope.studies import swap as swaps
 from halluscope.terminal import say, tell, tell_error
 
 SHOWN = 10  # how many differences of one run are printed
@@ -56,7 +59,7 @@ def compare(
         level: level of the intervals, and 1 minus the significance level (default: 0.95)
     """
     is_short = output.style == LATEX and not all
-    most = None if all else comparing.MOST
+    most = None if all else MOST
     found = results.compare(runs, scores, resampling.bootstrapped(level), most)
     if output.style == JSON:
         tell(text_notes(found.report))
@@ -91,7 +94,7 @@ def swap(
         second: a run by the second judge, or a folder of such runs, one per LVLM
         scores: the scores to compare (default: the principal score)
     """
-    output.show(comparing.swap(first, second, scores, resampling.bootstrapped()))
+    output.show(swaps.swap(first, second, scores, resampling.bootstrapped()))
 
 
 def items(
@@ -111,4 +114,4 @@ def items(
         top: show this many suspects (default: 20)
         seed: seed of the random subsets (default: 0)
     """
-    output.show(comparing.items(runs, scores, top, seed))
+    output.show(row_items.items(runs, scores, top, seed))

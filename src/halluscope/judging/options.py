@@ -99,10 +99,6 @@ class JudgeOptions:
         check_values(self)
 
 
-POLLING = ("judges",)
-"""The options of `VoteOptions` that can move votes. `questions` also says which of given votes are one judge's."""
-
-
 @dataclass(frozen=True)
 class VoteOptions(JudgeOptions):
     """Who votes on which questions, how many must agree, and how judges are asked."""

@@ -8,15 +8,13 @@ from halluscope.reporting.tables import Cell, Notes, Number, Report, Table
 
 
 def listed_plan(plan: Plan) -> dict[str, Any]:
+    """Return a plan as data for JSON."""
+    judges = [_listed(load) for load in plan.loads]
     total = plan.total()
-    return {
-        "asked": plan.asked,
-        "exact": plan.exact,
-        "repeats": plan.repeats,
-        "store": plan.store,
-        "judges": [_listed(load) for load in plan.loads],
-        "total": _listed(total) if total else None,
-    }
+    listed = {"unit": plan.unit, "exact": plan.exact, "repeats": plan.repeats, "store": plan.store}
+    listed["judges"] = judges
+    listed["total"] = _listed(total) if total else None
+    return listed
 
 
 def _listed(load: Load) -> dict[str, Any]:
@@ -25,12 +23,11 @@ def _listed(load: Load) -> dict[str, Any]:
 
 def plan_report(plan: Plan) -> Report:
     """Return a plan's table, a row per judge, and what is to be said of it."""
-    loads = list(plan.loads)
+    rows = [_row(load) for load in plan.loads]
     total = plan.total()
-    if len(loads) > 1 and total:
-        loads.append(total)
-    rows = [_row(load) for load in loads]
-    header = ["judge", plan.asked, "kept", "to ask", "tokens"]
+    if total and len(rows) > 1:
+        rows.append(_row(total))
+    header = ["judge", f"{plan.unit}s", "cached", "to ask", "tokens"]
     return [Table("plan", header, rows), Notes(_lines(plan))]
 
 
@@ -38,33 +35,41 @@ def _row(load: Load) -> list[Cell]:
     tokens = load.tokens
     if tokens is not None:
         tokens = float(f"{tokens:.3g}")  # an estimate
-    counts = (load.questions, load.kept, load.left, tokens)
-    return [load.judge, *(Number(count, ",.0f") for count in counts)]
+    return [
+        load.judge,
+        Number(load.questions, ",.0f"),
+        Number(load.cached, ",.0f"),
+        Number(load.left, ",.0f"),
+        Number(tokens, ",.0f"),
+    ]
 
 
 def _lines(plan: Plan) -> list[str]:
-    """Return what is to be said of a plan, a sentence or two a line."""
-    lines = []
-    if plan.asked == "prompts":
-        once = "once" if plan.repeats == 1 else f"{plan.repeats:,} times"
-        lines.append(f"The number of prompts is exact: each distinct one is asked {once}.")
-    elif plan.exact:
-        lines.append("The numbers of questions are exact.")
-    else:
-        lines.append(
+    """Return what is to be said of a plan, line by line."""
+    lines = [_accuracy(plan)]
+    if plan.total():
+        lines.append("Tokens are estimated at 4 characters each.")
+    if any(load.cached for load in plan.loads):
+        lines.append(f"Kept votes and replies are in {plan.store}.")
+    for load in plan.loads:
+        if load.reply_tokens is not None:
+            lines.append(
+                f"{load.judge}: one request per {plan.unit}; replies of at most {load.reply_tokens:,} tokens in all."
+            )
+        if load.note:
+            note = load.note.removesuffix(".")
+            lines.append(f"{load.judge}: {note}.")
+    return lines
+
+
+def _accuracy(plan: Plan) -> str:
+    if not plan.exact:
+        return (
             "The numbers of questions are an estimate: the lexical judge stood in for votes that are not kept. "
             "`--ask all` shows the most that there can be."
         )
-    if plan.total():
-        lines.append("Tokens are estimated at 4 characters each.")
-    if any(load.kept for load in plan.loads):
-        lines.append(f"Kept votes and replies are in {plan.store}.")
-    for load in plan.loads:
-        if load.said is not None:
-            asked = plan.asked.removesuffix("s")
-            lines.append(
-                f"{load.judge}: one request per {asked}; replies of at most {load.said:,} tokens in all."
-            )
-        if load.note:
-            lines.append(f"{load.judge}: {load.note.removesuffix('.')}.")
-    return lines
+    if plan.unit == "question":
+        return "The numbers of questions are exact."
+    if plan.repeats == 1:
+        return "The number of prompts is exact: each distinct one is asked once."
+    return f"The number of prompts is exact: each distinct one is asked {plan.repeats:,} times."

@@ -56,6 +56,11 @@ def find(model: str) -> Weights:
     return _folder(path)
 
 
+def are_in(folder: Path) -> bool:
+    """Whether a folder holds a file of weights."""
+    return any(file.suffix in SUFFIXES for file in folder.iterdir())
+
+
 def described(model: str) -> Weights:
     """Fetch the files that describe a model on the Hub, without its weights, by "org/name" or "org/name@revision"."""
     check_name(model)
