@@ -41,7 +41,9 @@ def command(tmp_path, capsys):
                 for number, row in enumerate(rows)
             ]
             (tmp_path / "said.jsonl").write_text("\n".join(map(json.dumps, said)))
-        words = ["--responses", str(tmp_path / "said.jsonl"), "--dataset", str(built), "--judge", judge]
+        words = ["--dataset", str(built), "--judge", judge]
+        if "--responses" not in more:
+            words += ["--responses", str(tmp_path / "said.jsonl")]
         capsys.readouterr()
         assert cli.main(["score", name, *words, "--store", str(tmp_path / "store"), "--quiet", *more]) == ends
         got = capsys.readouterr()

@@ -14,7 +14,11 @@ from halluscope.sanitize import one_line
 from halluscope.terminal import alarm, quiet, say, tell_error, tell_warnings
 from halluscope.version import __version__
 
-DONE, FAILED, BROKEN, INTERRUPTED = 0, 2, 70, 130
+# Exit statuses
+DONE = 0
+FAILED = 2
+BROKEN = 70
+INTERRUPTED = 130
 
 TRACEBACK = "HALLUSCOPE_TRACEBACK"  # the environment variable that makes an error print its traceback
 
@@ -32,11 +36,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     with tell_warnings():
         try:
-            return _run([*(sys.argv[1:] if argv is None else argv)])
+            return _run(sys.argv[1:] if argv is None else argv)
         except (ValueError, OSError, ImportError) as error:
             return _failed(FAILED, error, str(error) or type(error).__name__)
         except KeyboardInterrupt as stopped:
-            tell_error(f"interrupted{f'; {stopped}' if str(stopped) else '.'}")
+            why = str(stopped)
+            tell_error(f"interrupted; {why}" if why else "interrupted.")
             return INTERRUPTED
         except MemoryError as error:
             return _failed(
@@ -45,11 +50,11 @@ def main(argv: Sequence[str] | None = None) -> int:
                 "there is not enough memory for this; score less at a time, or use a machine with more memory.",
             )
         except Exception as error:
-            what = f"{type(error).__name__}: {one_line(error, 500)}"
+            name = f"{type(error).__name__}: {one_line(error, 500)}"
             return _failed(
                 BROKEN,
                 error,
-                f"an error in halluscope itself ({what}). Please report this line and the command where you got "
+                f"an error in halluscope itself ({name}). Please report this line and the command where you got "
                 f"halluscope from; {TRACEBACK}=1 in the environment prints the traceback.",
             )
 
@@ -81,18 +86,19 @@ def without(option: str, words: Sequence[str]) -> tuple[list[str], list[str]]:
     >>> without("--a", ["x", "--a", "1", "y", "--a=2"])
     (['x', 'y'], ['1', '2'])
     """
-    left, values = [], []
-    coming = iter(words)
-    for word in coming:
+    rest = []
+    values = []
+    remaining = iter(words)
+    for word in remaining:
         if word == option:
-            values.append(next(coming, ""))
+            values.append(next(remaining, ""))
         elif word.startswith(f"{option}="):
             values.append(word.removeprefix(f"{option}="))
         else:
-            left.append(word)
+            rest.append(word)
     if not all(values):
         raise ValueError(f"{option} has no value; expected NAME=AMOUNT,... such as reply=32MB.")
-    return left, values
+    return rest, values
 
 
 def _failed(status: int, error: BaseException, message: str) -> int:

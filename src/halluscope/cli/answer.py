@@ -105,7 +105,7 @@ def answer(
         _refuse({"at_once": at_once}, "models behind a server ('openai:NAME@URL')")
     runs = draws.runs(out)
     source = open_source(dataset, images, keep=batch_size)
-    asked: dict[str, Any] = {
+    questions: dict[str, Any] = {
         "prompt": prompt,
         "max_new_tokens": max_new_tokens,
         "first": first,
@@ -113,13 +113,13 @@ def answer(
     }
     if plan:
         for file, draw in runs.items():
-            outlook = answering.plan(source, file, sample=draw, **asked)
+            outlook = answering.plan(source, file, sample=draw, **questions)
             tell(f"{one_line(file)}: {_told(outlook)}")
         return
     load = cache(lambda: _model(model, device, workers, at_once, draws.is_wanted))
     for file, draw in runs.items():
         added = answering.answer(
-            load, source, file, sample=draw, batch_size=batch_size, progress=not is_quiet(), **asked
+            load, source, file, sample=draw, batch_size=batch_size, progress=not is_quiet(), **questions
         )
         tell(f"{one_line(file)}: {added:,} responses added")
     if samples:
@@ -141,12 +141,12 @@ def _refuse(options: Mapping[str, Any], use: str) -> None:
 
 
 def _told(outlook: "Outlook") -> str:
-    how = "by the server's counts so far"
+    basis = "by the server's counts so far"
     if not outlook.is_measured:
-        how = "4 characters a token, without the images' tokens, and each response as long as it may be"
+        basis = "4 characters a token, without the images' tokens, and each response as long as it may be"
     return (
         f"{outlook.requests:,} requests to send, {outlook.done:,} responses there; about {outlook.read:,.0f} tokens "
-        f"read and {outlook.said:,.0f} generated ({how})"
+        f"read and {outlook.said:,.0f} generated ({basis})"
     )
 
 

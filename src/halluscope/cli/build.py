@@ -15,14 +15,15 @@ from halluscope.terminal import say
 def command_of(name: str) -> Named:
     """Return the command that builds a dataset."""
     builder = builder_of(name)
-    own = [Option("source", builder.source, type=path_of, metavar="FOLDER-OR-FILE")]
+    options = [Option("source", builder.source, type=path_of, metavar="FOLDER-OR-FILE")]
     if builder.images:
-        own += [
+        options += [
             Option("images", builder.images, type=path_of, metavar="FOLDER-OR-ZIP"),
             Option("no_images", "leave out the column `image`", flag=True),
             Option("only_images_present", "leave out missing images", flag=True),
         ]
-    return Named(for_name(build, name, declared([*own, *builder.options])), builder.about)
+    options += builder.options
+    return Named(for_name(build, name, declared(options)), builder.about)
 
 
 def builder_of(name: str) -> Builder:
@@ -55,8 +56,14 @@ def build(
     except KeyboardInterrupt as stopped:
         raise KeyboardInterrupt(str(stopped) or "nothing was changed.") from None
     stats = read_json(folder / STATS)
-    counts = [f"{value:,} {key}" for key, value in stats["counts"].items() if isinstance(value, int)]
-    say(f"{folder}: {', '.join(counts).replace('_', ' ')}{' (a subset)' if stats['subset'] else ''}")
+    counts = []
+    for name_of_count, count in stats["counts"].items():
+        if isinstance(count, int):
+            counts.append(f"{count:,} {name_of_count.replace('_', ' ')}")
+    remark = " (a subset)" if stats["subset"] else ""
+    say(f"{folder}: {', '.join(counts)}{remark}")
     for table in stats["tables"]:
-        config = "" if table["config"] == "default" else f"{table['config']!r}, "
+        config = f"{table['config']!r}, "
+        if table["config"] == "default":
+            config = ""
         say(f"load_dataset({str(folder)!r}, {config}split={table['split']!r})")

@@ -33,7 +33,7 @@ class Command(NamedTuple):
     """A command."""
 
     name: str
-    about: str
+    summary: str
     # "module:name" of its function in `halluscope.cli`; if a name `follows`, of the function that returns the `Named`
     # command of that name
     function: str = ""
@@ -101,8 +101,7 @@ COMMANDS: Mapping[str, Sequence[Command]] = {
         Command(
             "list",
             "list benchmarks, datasets and where they are built, extras, kept votes, and limits; or show one "
-            "benchmark's "
-            "card",
+            "benchmark's card",
             "list:show",
             "halluscope list pope",
         ),
@@ -194,7 +193,7 @@ COMMANDS: Mapping[str, Sequence[Command]] = {
                 Command(
                     "agree",
                     "compare how two methods read classes from the same responses; draw a sheet for marking errors",
-                    "people:agree",
+                    "agree:agree",
                     "halluscope study agree votes=runs/by-votes words=runs/by-words",
                 ),
                 Command(
@@ -210,14 +209,14 @@ COMMANDS: Mapping[str, Sequence[Command]] = {
                         Command(
                             "make",
                             "draw a sample, and write a page and a CSV to mark it on",
-                            "people:make_command",
+                            "sheets:command",
                             "halluscope study sheet make datasets/pope --sample 100 --out sheet",
                             is_made=True,
                         ),
                         Command(
                             "read",
                             "print what a marked sheet says",
-                            "people:read",
+                            "sheets:read",
                             "halluscope study sheet read sheet/sheet.csv",
                         ),
                     ),
@@ -225,7 +224,7 @@ COMMANDS: Mapping[str, Sequence[Command]] = {
                 Command(
                     "certify",
                     "measure how often judges err, by labels that people gave, and correct scores by them",
-                    "people:certify_command",
+                    "certify:command",
                     "halluscope study certify sheet/sheet.csv --run runs/mine",
                     is_made=True,
                 ),
@@ -237,10 +236,10 @@ COMMANDS: Mapping[str, Sequence[Command]] = {
 
 def names() -> list[str]:
     """Return the names of the commands."""
-    found = []
+    names = []
     for commands in COMMANDS.values():
-        found += [command.name for command in commands]
-    return found
+        names += [command.name for command in commands]
+    return names
 
 
 def run(words: Sequence[str], typed: Sequence[str]) -> None:
@@ -253,11 +252,11 @@ def run(words: Sequence[str], typed: Sequence[str]) -> None:
     Raises:
         ValueError: if the words are no command.
     """
-    command, bound, wanted = parse(words)
+    command, bound, unparsed = parse(words)
     if getattr(command, "__func__", None) is App.help_print:
         say(page(app(words), [word for word in words if word not in ("--help", "-h")]))
         return
-    if wanted:
+    if unparsed:
         bound.arguments["typed"] = typed
     command(*bound.args, **bound.kwargs)
 
@@ -303,13 +302,13 @@ def app(words: Sequence[str] = ()) -> App:
 def _add(app: App, command: Command, words: Sequence[str], **where: Any) -> None:
     """Add a command; `words` are those after the name of `app`, if the command line names `app`."""
     is_named = list(words[:1]) == [command.name]
-    about = _sentence(command.about)
+    summary = _sentence(command.summary)
     if command.commands or command.follows:
-        sub = App(name=command.name, help=about, help_epilogue=f"{EVERYWHERE}.", **where)
+        sub = App(name=command.name, help=summary, help_epilogue=f"{EVERYWHERE}.", **where)
         app.command(sub)
         rest = words[1:] if is_named else []
-        for place, own in enumerate(command.commands):
-            _add(sub, own, rest, sort_key=place)
+        for place, inner in enumerate(command.commands):
+            _add(sub, inner, rest, sort_key=place)
         if command.follows:
             for name in names_of(command):
                 _add_name(sub, command, name, is_named=list(rest[:1]) == [name.typed])
@@ -317,7 +316,7 @@ def _add(app: App, command: Command, words: Sequence[str], **where: Any) -> None
     function: Any = command.path
     if command.is_made and is_named:
         function = imported(function)()
-    app.command(function, name=command.name, help=about, help_epilogue=_epilogue(command.example), **where)
+    app.command(function, name=command.name, help=summary, help_epilogue=_epilogue(command.example), **where)
 
 
 class Name(NamedTuple):
@@ -330,32 +329,32 @@ class Name(NamedTuple):
 
 def names_of(command: Command) -> list[Name]:
     """Return the names that may follow a command: of datasets, or of benchmarks and their datasets."""
-    found = []
+    names = []
     for benchmark in LISTED:
         if command.follows == DATASET:
-            found += [Name(dataset, benchmark) for dataset in benchmark.datasets]
+            names += [Name(dataset, benchmark) for dataset in benchmark.datasets]
         elif benchmark.is_scored:
-            found.append(Name(benchmark.name, benchmark))
+            names.append(Name(benchmark.name, benchmark))
             for dataset in benchmark.datasets:
                 if dataset != benchmark.name:
-                    found.append(Name(dataset, benchmark, is_shown=False))
-    return found
+                    names.append(Name(dataset, benchmark, is_shown=False))
+    return names
 
 
 def _add_name(sub: App, command: Command, name: Name, is_named: bool) -> None:
     """Add a command of a benchmark or dataset, with its options if it `is_named`."""
     function: Any = command.path
-    about = name.benchmark.about
-    others = [dataset for dataset in name.benchmark.datasets if dataset != name.typed]
-    if command.follows == BENCHMARK and others:
-        about += f" (also {', '.join(others)})"
+    summary = name.benchmark.about
+    aliases = [dataset for dataset in name.benchmark.datasets if dataset != name.typed]
+    if command.follows == BENCHMARK and aliases:
+        summary += f" (also {', '.join(aliases)})"
     if is_named:
-        function, about = imported(function)(name.typed)
-    dataset = [*name.benchmark.datasets, *name.benchmark.reads][0]
-    if name.typed in name.benchmark.datasets:
-        dataset = name.typed
+        function, summary = imported(function)(name.typed)
+    dataset = name.typed
+    if dataset not in name.benchmark.datasets:
+        dataset = (name.benchmark.datasets + name.benchmark.reads)[0]
     example = command.example.format(name=name.typed, dataset=dataset)
-    sub.command(function, name=name.typed, help=about, help_epilogue=_epilogue(example), show=name.is_shown)
+    sub.command(function, name=name.typed, help=summary, help_epilogue=_epilogue(example), show=name.is_shown)
 
 
 def imported(path: str) -> Any:
@@ -364,8 +363,12 @@ def imported(path: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def _sentence(about: str) -> str:
-    return about[0].upper() + about[1:] + ("" if about.endswith("?") else ".")
+def _sentence(summary: str) -> str:
+    """Return a command's summary as a sentence."""
+    sentence = summary[0].upper() + summary[1:]
+    if sentence.endswith("?"):
+        return sentence
+    return f"{sentence}."
 
 
 def _epilogue(example: str) -> str:

@@ -20,18 +20,17 @@ from halluscope.terminal import tell
 def command_of(name: str) -> Named:
     """Return the command `explain` for a benchmark, or for one of its datasets."""
     benchmark = registry.benchmark(name)
-    stated = load(benchmark)
-    known = ", ".join(protocol.name for protocol in stated.each)
-    usual = ", ".join(protocol.name for protocol in stated.chosen())
-    shown = [
-        Option("protocols", f"protocols to compare: {known} (default: {usual})", many=True, metavar="NAME"),
-    ]
-    own = parameters(benchmark.without(stated.settled))
-    about = (
+    protocols = load(benchmark)
+    known = ", ".join(protocol.name for protocol in protocols.each)
+    usual = ", ".join(protocol.name for protocol in protocols.chosen())
+    help = f"protocols to compare: {known} (default: {usual})"
+    options = declared([Option("protocols", help, many=True, metavar="NAME")], OUTPUT)
+    options += parameters(benchmark.without(protocols.settled))
+    summary = (
         f"{benchmark.title}: why scores of the same responses differ. Several files are one LVLM's responses to "
         "several prompts."
     )
-    return Named(for_name(explain, name, [*declared(shown, OUTPUT), *own]), about)
+    return Named(for_name(explain, name, options), summary)
 
 
 def explain(
@@ -52,14 +51,16 @@ def explain(
         examples: how many responses to show that two parsers read differently (default: 3)
     """
     benchmark = registry.benchmark(name)
-    stated = load(benchmark)
-    compared = stated.chosen(protocols)
+    known = load(benchmark)
+    compared = known.chosen(protocols)
     if examples < 0:
         raise ValueError(f"--examples is {examples}; expected 0 or more.")
     choice = chosen(benchmark, name, options)
-    found = Explanation(benchmark, stated, compared, responses, dataset, choice.options, choice.matching)
-    for file in found.files:
-        tell(scoring.remark(benchmark, found.ready(found.protocols[0], file)))
-    found.compute()
-    data = as_json(found, examples, number)
-    output.show(data, lambda: report(found, data, number))
+    explanation = Explanation(
+        benchmark, known, compared, responses, dataset, options=choice.options, matching=choice.matching
+    )
+    for file in explanation.files:
+        tell(scoring.remark(benchmark, explanation.ready(explanation.protocols[0], file)))
+    explanation.compute()
+    data = as_json(explanation, examples, number)
+    output.show(data, lambda: report(explanation, data, number))

@@ -16,20 +16,21 @@ def inspect(files: Files, /, *, json: bool = False) -> None:
     from halluscope.inspection import DATASET
     from halluscope.inspection import inspect as inspected
 
-    found, failed = [], []
+    contents = []
+    failed = []
     for file in files:
         try:
-            found.append(inspected(file))
+            contents.append(inspected(file))
         except (ValueError, OSError) as error:
             failed.append(str(error))
     if json:
-        say(to_json([held.row() for held in found]))
+        say(to_json([content.row() for content in contents]))
     else:
-        for held in found:
-            say(f"{one_line(held.file)}: {held}")
-            if held.command:
-                say(f"  {held.command}")
-        if any(DATASET in held.command for held in found):
+        for content in contents:
+            say(f"{one_line(content.file)}: {content}")
+            if content.command:
+                say(f"  {content.command}")
+        if any(DATASET in content.command for content in contents):
             tell(
                 f"{DATASET} is what has the questions or images; `halluscope list` names datasets, or give a file."
             )

@@ -39,7 +39,9 @@ LONGEST = 1000  # the most characters of a message, which may repeat a word of a
 
 def told(error: CycloptsError, words: Sequence[str]) -> str:
     """Return the message for an error in these words."""
-    command = " ".join(["halluscope", *(error.command_chain or [])])
+    command = "halluscope"
+    if error.command_chain:
+        command += f" {' '.join(error.command_chain)}"
     return one_line(f"{_wrong(error, words)} `{command} --help` shows what there is.", LONGEST)
 
 
@@ -48,8 +50,10 @@ def _wrong(error: CycloptsError, words: Sequence[str]) -> str:
         return _unknown_command(error)
     if isinstance(error, UnknownOptionError):
         option = error.token.keyword or error.token.value
-        known = [name for argument in error.argument_collection for name in argument.names]
-        return f"There is no option {option.partition('=')[0]}.{nearest(option, known)}"
+        options: list[str] = []
+        for argument in error.argument_collection:
+            options += argument.names
+        return f"There is no option {option.partition('=')[0]}.{nearest(option, options)}"
     if isinstance(error, UnusedCliTokensError):
         unused = error.unused_tokens or []
         return f"{short_repr(unused[0])} is a word too many; expected options, which begin with --."
@@ -71,23 +75,23 @@ def _unknown_command(error: UnknownCommandError) -> str:
     word = (error.unused_tokens or [""])[0]
     chain = error.command_chain or []
     assert error.app is not None, "cyclopts says where it looked"
-    known = [name for name in error.app if not name.startswith("-")]
+    names = [name for name in error.app if not name.startswith("-")]
     if not chain and word in MOVED:
         return f"There is no command {word}; type `halluscope {MOVED[word]}`."
     if not chain:
-        return f"There is no command {short_repr(word)}.{nearest(word, known)}"
-    what = NOUNS.get(chain[-1], f"command {chain[-1]}")
-    return (
-        f"There is no {what} {short_repr(word)}.{nearest(word, known)} The known ones are {', '.join(known)}."
-    )
+        return f"There is no command {short_repr(word)}.{nearest(word, names)}"
+    noun = NOUNS.get(chain[-1], f"command {chain[-1]}")
+    known = ", ".join(names)
+    return f"There is no {noun} {short_repr(word)}.{nearest(word, names)} The known ones are {known}."
 
 
 def _unfit(error: CoercionError) -> str:
     """Say why a word is no value of an option."""
     if error.msg is not None:  # of a converter of ours
         return f"{error.msg}."
-    word = error.token.value if error.token else ""
-    choices = error.argument.get_choices() if error.argument else None
+    assert error.token is not None and error.argument is not None, "cyclopts says which word of which option"
+    word = error.token.value
+    choices = error.argument.get_choices()
     if choices:
         return f"got {short_repr(word)}; expected {', '.join(choices)}.{nearest(word, choices)}"
     return f"got {short_repr(word)}, but it takes no value."
@@ -101,4 +105,6 @@ def _name(error: CycloptsError) -> str:
     if error.argument is None:
         return "a word"
     name = error.argument.name
-    return name if name.startswith("-") else name.upper()
+    if name.startswith("-"):
+        return name
+    return name.upper()

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from cyclopts.help import HelpEntry, HelpPanel
     from rich.console import Console, ConsoleOptions
 
-NARROWEST, WIDEST = 40, 100
+NARROWEST = 40
+WIDEST = 100
 LEFT = 26  # where the right column begins
 
 # Nothing is wrapped but by this module.
@@ -25,11 +26,11 @@ def page(app: App, words: "Sequence[str]") -> str:
     """Return the help of the command that the words name."""
     from rich.console import Console
 
-    written = io.StringIO()
-    console = Console(file=written, width=ENDLESS, no_color=True, force_terminal=False)
+    file = io.StringIO()
+    console = Console(file=file, width=ENDLESS, no_color=True, force_terminal=False)
     app.help_print(list(words), console=console)
-    lines = [line.rstrip() for line in written.getvalue().strip().splitlines()]
-    return re.sub("\n{3,}", "\n\n", "\n".join(lines))
+    text = re.sub(" +\n", "\n", file.getvalue())
+    return re.sub("\n{3,}", "\n\n", text).strip()
 
 
 class Formatter:
@@ -41,10 +42,10 @@ class Formatter:
         lines = [f"{panel.title}:"]
         for entry in panel.entries:
             lines += beside(name_of(entry), meaning_of(entry, console))
-        _print(console, [*lines, ""])
+        _print(console, lines)
 
     def render_usage(self, console: "Console", options: "ConsoleOptions", usage: Any) -> None:
-        _print(console, [*wrapped(f"Usage: {plain(usage, console)}", " " * 4), ""])
+        _print(console, wrapped(f"Usage: {plain(usage, console)}", " " * 4))
 
     def render_description(self, console: "Console", options: "ConsoleOptions", description: Any) -> None:
         for paragraph in plain(description, console).split("\n\n"):
@@ -53,7 +54,7 @@ class Formatter:
                 lines = [f"  {line.strip()}" for line in lines]
             else:
                 lines = wrapped(" ".join(lines))
-            _print(console, [*lines, ""])
+            _print(console, lines)
 
 
 def name_of(entry: "HelpEntry") -> str:
@@ -90,12 +91,15 @@ def beside(name: str, meaning: str) -> list[str]:
     """Return a name and its meaning in two columns; a long name has a line of its own."""
     left = f"  {name}"
     right = textwrap.wrap(meaning, width() - LEFT, break_long_words=False, break_on_hyphens=False)
-    lines = [" " * LEFT + line for line in right]
-    if lines and len(left) < LEFT - 1:
-        lines[0] = left.ljust(LEFT) + right[0]
-        return lines
-    return [left, *lines]
+    lines = [left]
+    if right and len(left) < LEFT - 1:
+        lines = [left.ljust(LEFT) + right.pop(0)]
+    for line in right:
+        lines.append(" " * LEFT + line)
+    return lines
 
 
 def _print(console: "Console", lines: "Sequence[str]") -> None:
-    console.print("\n".join(lines), markup=False, highlight=False, emoji=False, soft_wrap=True)
+    """Print lines, and an empty one below them."""
+    text = "\n".join(lines) + "\n"
+    console.print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)

@@ -45,12 +45,12 @@ def number(_: Any, tokens: Sequence[Token]) -> float:
     """Convert a word to a finite number; its range is checked where it is used."""
     word = tokens[0].value
     try:
-        found = float(word)
+        value = float(word)
     except ValueError:
-        found = math.nan
-    if not math.isfinite(found):
+        value = math.nan
+    if not math.isfinite(value):
         raise ValueError(f"got {short_repr(word)}; expected a number, such as 0.5")
-    return found
+    return value
 
 
 def digits(_: Any, tokens: Sequence[Token]) -> str:
@@ -129,7 +129,7 @@ class Named(NamedTuple):
     """A command of a benchmark, or of a dataset."""
 
     function: Callable[..., None]
-    about: str  # what its help says first
+    summary: str  # what its help says first
 
 
 def declared(options: Iterable[Option], group: Group | None = None) -> list[inspect.Parameter]:
@@ -148,7 +148,7 @@ def _parameter(option: Option, group: Group | None) -> inspect.Parameter:
     elif option.type is not str:
         form = Any
     where: dict[str, Any] = {} if group is None else {"group": group}
-    how = Parameter(
+    parameter = Parameter(
         help=option.help,
         metavar=_placeholder(option),
         choices=_choices(option),
@@ -156,7 +156,10 @@ def _parameter(option: Option, group: Group | None) -> inspect.Parameter:
         **where,
     )
     return inspect.Parameter(
-        option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[form | None, how]
+        option.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[form | None, parameter],
     )
 
 
@@ -207,12 +210,12 @@ def for_name(
         function(name, *arguments, **options)
 
     added = {parameter.name: parameter for parameter in parameters}
-    _, *own = inspect.signature(function).parameters.values()
-    kept = []
-    for parameter in own:
+    signature = []
+    for parameter in list(inspect.signature(function).parameters.values())[1:]:
         if parameter.name not in added and parameter.kind is not parameter.VAR_KEYWORD:
-            kept.append(parameter)
-    return with_parameters(command, [*kept, *added.values()])
+            signature.append(parameter)
+    signature += added.values()
+    return with_parameters(command, signature)
 
 
 def with_parameters(

@@ -23,17 +23,18 @@ PLAN = Option(
 NOTING = {"bootstrap": 0, "max_failed": 1, "progress": False}
 
 
-def plan_judges(choice: Chosen, responses: Sequence[str], dataset: Sequence[str], output: Output) -> None:
-    """Score the files of responses one after the other without a judge, and note what it would be asked."""
+def plan_judges(
+    choice: Chosen, responses: Sequence[str], dataset: Sequence[str], output: Output, is_fresh: bool
+) -> None:
+    """Score the files of responses one after the other without a judge, and note what it would be asked.
+
+    If it `is_fresh`, what the cache has will be asked again.
+    """
     benchmark = choice.benchmark
-    if benchmark.judges is None:
-        raise ValueError(
-            f"--plan says what judges will be asked, but {benchmark.title} has none; leave it out."
-        )
-    is_fresh = choice.options.pop("fresh", False)
-    kept = Cache(choice.options.get("store"), "refresh" if is_fresh else "read")
-    with closing(kept), sending_nothing():
-        noted: VerdictPlan | VotePlan = VotePlan(kept)
+    assert benchmark.judges, "only benchmarks with judges have the option"
+    cache = Cache(choice.options.get("store"), "refresh" if is_fresh else "read")
+    with closing(cache), sending_nothing():
+        noting: VerdictPlan | VotePlan
         if benchmark.is_graded:
             judge = choice.options.get("judge", benchmark.judges.default)
             if not judge or judge in benchmark.judges.rules:
@@ -41,13 +42,15 @@ def plan_judges(choice: Chosen, responses: Sequence[str], dataset: Sequence[str]
                     f"--judge is {judge or 'missing'}; expected a language model: {ENDPOINT}MODEL[@URL], or a local "
                     "model."
                 )
-            noted = VerdictPlan(judge, kept, choice.options.get("device"))
-            choice.options["judge"] = noted.grader
+            noting = VerdictPlan(judge, cache, choice.options.get("device"))
+            choice.options["judge"] = noting.grader
+        else:
+            noting = VotePlan(cache)
         ready = choice.ready(responses, dataset)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # scoring gives these warnings
             for model in ready:
                 for variant in scoring.variants(benchmark, choice.options):
-                    scoring.compute(benchmark, model, variant | NOTING | {"store": noted})
-        found = noted.plan()
-    output.show(tables.listed_plan(found), lambda: tables.plan_report(found))
+                    scoring.compute(benchmark, model, variant | NOTING | {"store": noting})
+        plan = noting.plan()
+    output.show(tables.listed_plan(plan), lambda: tables.plan_report(plan))

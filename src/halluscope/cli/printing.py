@@ -36,7 +36,9 @@ class Output:
 
     @property
     def style(self) -> str:
-        return JSON if self.json else self.format
+        if self.json:
+            return JSON
+        return self.format
 
     def show(
         self, data: Any, report: Callable[[], Report] | None = None, with_intervals: bool | None = None
@@ -59,7 +61,7 @@ class Output:
 
 def check_output(path: Path, store: str | Path | None = None) -> None:
     """Check that a file can be written, and is not where replies are kept."""
-    kept = [default_path()]
+    inputs = [default_path()]
     if store:
-        kept.append(path_of(store))
-    check_new(path, kept)
+        inputs.append(path_of(store))
+    check_new(path, inputs)

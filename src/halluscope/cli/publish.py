@@ -57,8 +57,10 @@ def dataset(
     has_many = folder is not None and not (folder / "stats.json").is_file()  # a folder for each dataset
 
     def read(name: str) -> "Publication":
-        own = folder / name if folder is not None and has_many else folder
-        return contents.dataset(name, org, own, subset, not no_eval)
+        place = folder
+        if folder is not None and has_many:
+            place = folder / name
+        return contents.dataset(name, org, place, subset, not no_eval)
 
     known = [name for name in contents.datasets() if name not in unlicensed]
     _publish_named(names, known, read, org, upload)
@@ -109,9 +111,11 @@ def results(
 
     _check_names(model=model, benchmark=benchmark)
     organization, _, name = source.partition("/")
-    hub = _hub(upload, organization if name and "/" not in name else "")
-    found = contents.results(run, model, benchmark, source, hub)
-    _publish(found, hub, upload)
+    if not name or "/" in name:  # a URL, or nothing
+        organization = ""
+    hub = _hub(upload, organization)
+    publications = contents.results(run, model, benchmark, source, hub)
+    _publish(publications, hub, upload)
 
 
 def _check_names(**names: str) -> None:
@@ -125,7 +129,9 @@ def _hub(upload: Upload, organization: str) -> "Hub | None":
 
     from halluscope.hub.publisher import Hub
 
-    return Hub(organization) if upload.upload or get_token() else None
+    if upload.upload or get_token():
+        return Hub(organization)
+    return None
 
 
 def _publish_named(
@@ -138,10 +144,10 @@ def _publish_named(
     """Publish what is named, or all that is known."""
     from halluscope.hub.publisher import each
 
-    wanted: dict[str, None] = {}
+    distinct: dict[str, None] = {}
     for name in names:
-        wanted.update(dict.fromkeys(known if name == EVERY else [name]))
-    publications = each([*wanted], read)
+        distinct.update(dict.fromkeys(known if name == EVERY else [name]))
+    publications = each(list(distinct), read)
     _publish(publications, _hub(upload, org), upload)
 
 
@@ -149,11 +155,13 @@ def _publish(publications: Sequence["Publication"], hub: "Hub | None", upload: U
     """Check everything and show the plans, before anything is changed; carry them out if that is asked for."""
     from halluscope.hub.publisher import each, new_repository
 
+    plan_one = hub.plan if hub else new_repository
     try:
-        plans = each(publications, lambda one: (hub.plan if hub else new_repository)(one, upload.public))
+        plans = each(publications, lambda publication: plan_one(publication, upload.public))
     except KeyboardInterrupt:
         raise KeyboardInterrupt("nothing was published.") from None
-    say("\n".join(map(str, plans)))
+    for plan in plans:
+        say(plan)
     if hub is None:
         say("\nThere is no token for the Hub, so nothing was compared with the Hub.")
     if hub is None or not upload.upload:
@@ -163,5 +171,8 @@ def _publish(publications: Sequence["Publication"], hub: "Hub | None", upload: U
         try:
             say(hub.publish(plan))
         except (HubError, KeyboardInterrupt) as error:
-            left = ", ".join(str(one.publication) for one in plans[number:])
-            raise type(error)(f"{error}{f' Not begun: {left}.' if left else ''}") from None
+            message = str(error)
+            left = ", ".join(str(plan.publication) for plan in plans[number:])
+            if left:
+                message += f" Not begun: {left}."
+            raise type(error)(message) from None

@@ -10,14 +10,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import permutations
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from halluscope import registry
-from halluscope.benchmark import LOWER
+from halluscope.benchmark import LOWER, Benchmark
 from halluscope.cli.parameters import OUTPUT, File, Resampling, Scores, Whole
 from halluscope.cli.printing import Output
 from halluscope.errors import OutputError
@@ -36,12 +35,17 @@ from halluscope.sanitize import short_repr
 from halluscope.terminal import is_quiet, say, tell
 
 
-def _results(path: Path) -> Mapping[str, Mapping[str, Any]]:
+def read(path: Path) -> Mapping[str, Mapping[str, Any]]:
     """Return results by their models' names: of a run, of a folder of runs, or of a file."""
-    folder = path.parent if path.name == SCORES else path
+    folder = path
+    if path.name == SCORES:
+        folder = path.parent
     if not folder.is_dir():
         return read_results(path)
-    return {name: {"responses": name, **run.scores} for name, run in checked([folder]).items()}
+    results = {}
+    for name, run in checked([folder]).items():
+        results[name] = {"responses": name, **run.scores}
+    return results
 
 
 def reliability(
@@ -72,16 +76,16 @@ def reliability(
             compared); if higher is better for one of the two and lower for the other, the sign of one is reversed
         published: show the paper's results too (Table I)
     """
-    results = _results(first)
+    results = read(first)
     benchmark = hqm.benchmark_of(results)
     if benchmark is None:
         raise ValueError(f"{first} holds results of no benchmark, or of several; expected one benchmark.")
-    compared = scores[0] if scores else benchmark.principal
-    # people's score that is better in the same direction
-    human = criterion_score or (DISAGREE if benchmark.better(compared) == LOWER else AGREE)
+    compared = benchmark.principal
+    if scores:
+        compared = scores[0]
     files = {RETEST: retest, PARALLEL: parallel, CRITERION: criterion}
-    others = {name: _results(path) for name, path in files.items() if path}
-    if not others and not content:
+    tests = {name: read(path) for name, path in files.items() if path}
+    if not tests and not content:
         raise ValueError("Nothing to compare with; name --retest, --parallel, --criterion or --content.")
     if len(scores) > 1 and not parallel:
         raise ValueError(
@@ -89,18 +93,27 @@ def reliability(
         )
     bootstrap = resampling.bootstrapped()
     data: dict[str, Any] = {"benchmark": benchmark.name, "by": compared}
-    for name, second in others.items():
-        of_second = human if name == CRITERION else compared
-        data[name] = hqm.measure(name, results, second, compared, of_second, bootstrap)
+    for name, second in tests.items():
+        score_in_second = compared
+        if name == CRITERION:
+            score_in_second = criterion_score or human_score(benchmark, compared)
+        data[name] = hqm.measure(name, results, second, compared, score_in_second, resampling=bootstrap)
     if content:
         sheet = read_sheet(content)
         sheet.check(VALID)
         data[CONTENT] = hqm.content(sheet.ones(), sheet.strata())
-    forms = []
+    report = hqm.report(data, published)
     if parallel:
-        shown = [*scores] if len(scores) > 1 else []
-        forms.append(hqm.table_of_forms(results, others[PARALLEL], compared, shown))
-    output.show(data, lambda: [*hqm.report(data, published), *forms])
+        columns = list(scores) if len(scores) > 1 else []
+        report.append(hqm.table_of_forms(results, tests[PARALLEL], compared, columns))
+    output.show(data, lambda: report)
+
+
+def human_score(benchmark: Benchmark, score: str) -> str:
+    """Return people's score that is better in the same direction."""
+    if benchmark.better(score) == LOWER:
+        return DISAGREE
+    return AGREE
 
 
 def correlate(
@@ -125,14 +138,16 @@ def correlate(
         raise ValueError(
             f"--scores names {len(scores)} scores; expected one, or one for each of the two files."
         )
-    ours, theirs = _results(first), _results(second)
+    ours = read(first)
+    theirs = read(second)
     compared = (scores[0], scores[-1]) if scores else hqm.principal_scores(ours, theirs)
-    if unknown := {*leave_out} - ours.keys():
-        raise ValueError(f"--leave-out names {short_repr(min(unknown))}, which is not in {first}.")
+    for model in leave_out:
+        if model not in ours:
+            raise ValueError(f"--leave-out names {short_repr(model)}, which is not in {first}.")
     if file_key(first) == file_key(second) and compared[0] == compared[1]:
         warnings.warn("Both files are the same: scores always agree with themselves.", stacklevel=2)
-    found = hqm.correlate(ours, theirs, compared, leave_out, resampling.bootstrapped())
-    output.show(found, lambda: hqm.correlation_report(found, compared))
+    correlation = hqm.correlate(ours, theirs, compared, leave_out, resampling.bootstrapped())
+    output.show(correlation, lambda: hqm.correlation_report(correlation, compared))
 
 
 @Parameter(name="*")
@@ -175,13 +190,10 @@ def parallel(
         first: also write the original rows that have a parallel form
         marks: keep only the rows that people marked valid on this sheet, made of the form by `study sheet make`
     """
-    outs = [path for path in (out, first) if path]
-    for path in outs:
-        check_new(path)
-    if any(one in (other, *other.parents) for one, other in permutations(map(real, outs), 2)):
-        raise OutputError(
-            f"{outs[0]} and {outs[1]} are the same place, or one is inside the other; name two separate places."
-        )
+    check_new(out)
+    if first:
+        check_new(first)
+        check_apart(out, first)
     rows = read_rows(source)
     plain = without_pictures(rows)
     form = _form(plain, rewording)
@@ -202,19 +214,40 @@ def parallel(
     say(f"{out}: {len(form.rows):,} of {len(rows):,} rows: {done}; {refused:,} without a parallel form")
 
 
-def _form(rows: Any, how: Rewording) -> forms.ParallelForm:
-    known = next((one for one in registry.records() if one.dataset([*rows[0]])), None)
-    subject = getattr(known.module("rows") if known else None, "subject", forms.unknown)
-    if how.check and not how.model:
-        raise ValueError("--check needs --model: only a model's wordings are checked, not those of rules.")
-    wordings, by = None, ""
-    if how.model:
-        from halluscope.judging.resolve import resolve_chat
-        from halluscope.reliability.parallel.paraphrasing import name_of, paraphrase
+def check_apart(path: Path, other: Path) -> None:
+    """Check that neither of two places is the other, or inside it."""
+    place = real(path)
+    other_place = real(other)
+    if place == other_place or place in other_place.parents or other_place in place.parents:
+        raise OutputError(
+            f"{path} and {other} are the same place, or one is inside the other; name two separate places."
+        )
 
-        names = filter(None, (how.model, how.check))
-        models = [resolve_chat(name, device=how.device, structured=False) for name in names]
-        questions, store = forms.free_questions(rows), Cache(how.store)
-        wordings = paraphrase(questions, *models, seed=how.seed, store=store, progress=not is_quiet())
-        by = name_of(*models)
-    return forms.parallel_form(rows, how.seed, wordings, by, subject)
+
+def _form(rows: Any, rewording: Rewording) -> forms.ParallelForm:
+    """Return the parallel form of rows, made by rules or by a model."""
+    if rewording.check and not rewording.model:
+        raise ValueError("--check needs --model: only a model's wordings are checked, not those of rules.")
+    subject = forms.unknown
+    for record in registry.records():
+        if record.dataset(list(rows[0])):
+            subject = getattr(record.module("rows"), "subject", forms.unknown)
+            break
+    if not rewording.model:
+        return forms.parallel_form(rows, rewording.seed, None, "", subject)
+
+    from halluscope.judging.resolve import resolve_chat
+    from halluscope.reliability.parallel.paraphrasing import name_of, paraphrase
+
+    names = [rewording.model]
+    if rewording.check:
+        names.append(rewording.check)
+    models = [resolve_chat(name, device=rewording.device, structured=False) for name in names]
+    wordings = paraphrase(
+        forms.free_questions(rows),
+        *models,
+        seed=rewording.seed,
+        store=Cache(rewording.store),
+        progress=not is_quiet(),
+    )
+    return forms.parallel_form(rows, rewording.seed, wordings, name_of(*models), subject)

@@ -60,29 +60,35 @@ def report(
         draw(models, benchmark_of(scored), figures)
     if out is None:
         return
-    shown = {item.image for model in models for item in model.items if item.image is not None}
-    made = find_pictures(Wanted(dataset, images, credits), scored, shown)
-    whole = page(models, made, scored, resampling.bootstrapped())
-    tell("".join(": ".join(fact) for fact in whole.facts.items() if UNCOMPARED in fact))
+    responses = 0
+    names: set[str] = set()
+    for model in models:
+        responses += len(model.items)
+        names.update(item.image for item in model.items if item.image is not None)
+    pictures = find_pictures(Wanted(dataset, images, credits), scored, names)
+    whole = page(models, pictures, scored, resampling.bootstrapped())
+    if UNCOMPARED in whole.facts:
+        tell(f"{UNCOMPARED}: {whole.facts[UNCOMPARED]}")
     write(whole, out)
-    say(f"{out}: {sum(len(model.items) for model in models):,} responses, {len(made):,} images")
+    say(f"{out}: {responses:,} responses, {len(pictures):,} images")
 
 
 def draw(models: list[Shown], benchmark: Benchmark, folder: Path) -> None:
     """Write the figures that runs allow as files, each titled with the question it answers."""
     from halluscope.reporting.figures.plots import FIGURES, able
 
-    plots, lacking = able([*FIGURES], models, benchmark)
+    plots, lacking = able(list(FIGURES), models, benchmark)
     for name, why in lacking.items():
         tell(f"{name} is not drawn: {why}.")
     if not plots:
         raise RunError(f"There is nothing to draw, so {folder} was not written.")
+    captions = []
     with new_folder(folder) as new:
         for plot in plots:
+            captions.append(f"{plot.name}: {plot.title}\n{plot.caption}\n")
             for style in FORMATS:
                 (new / f"{plot.name}.{style}").write_bytes(plot.saved(style))
-        captions = "\n".join(f"{plot.name}: {plot.title}\n{plot.caption}\n" for plot in plots)
-        (new / CAPTIONS).write_text(captions, "utf-8", "backslashreplace", "\n")
+        (new / CAPTIONS).write_text("\n".join(captions), "utf-8", "backslashreplace", "\n")
     for plot in plots:
         names = ", ".join(f"{plot.name}.{style}" for style in FORMATS)
         say(f"{one_line(folder)}: {names}: {plot.title}")

@@ -19,9 +19,11 @@ MATCHING = options_of(MatchingOptions)
 
 def parameters(benchmark: Benchmark) -> list[Parameter]:
     """Return how responses are matched, and a benchmark's options, as parameters of a command."""
-    of_judges = {field.name for field in fields(benchmark.judges.options)} if benchmark.judges else set()
-    reading: list[Option] = [*MATCHING]
-    own: list[Option] = []
+    of_judges = set()
+    if benchmark.judges:
+        of_judges = {field.name for field in fields(benchmark.judges.options)}
+    reading: list[Option] = list(MATCHING)
+    scoring_options: list[Option] = []
     judging: list[Option] = []
     for option in benchmark.options:
         if option.name == "thoughts":
@@ -29,16 +31,16 @@ def parameters(benchmark: Benchmark) -> list[Parameter]:
         elif option.name in of_judges:
             judging.append(option)
         else:
-            own.append(option)
-    return [*declared(reading, INPUT), *declared(own, OWN), *declared(judging, JUDGES)]
+            scoring_options.append(option)
+    return declared(reading, INPUT) + declared(scoring_options, OWN) + declared(judging, JUDGES)
 
 
-def about_of(benchmark: Benchmark) -> str:
+def summary(benchmark: Benchmark) -> str:
     """Return what a benchmark measures, and which extras it needs."""
-    about = f"{benchmark.title}: {benchmark.about}."
+    text = f"{benchmark.title}: {benchmark.about}."
     if benchmark.extras:
-        about += f" Needs pip install 'halluscope[{','.join(benchmark.extras)}]'."
-    return about
+        text += f" Needs pip install 'halluscope[{','.join(benchmark.extras)}]'."
+    return text
 
 
 @dataclass(frozen=True)
@@ -57,16 +59,16 @@ class Chosen:
 def chosen(benchmark: Benchmark, name: str, options: Mapping[str, Any]) -> Chosen:
     """Return what was chosen for a benchmark that the user called `name`, which may be a dataset's."""
     of_matching = {option.name for option in MATCHING}
-    own = dict(benchmark.options_of(name))
+    for_python = dict(benchmark.options_of(name))
     matching = {}
     for option, value in options.items():
         if option in of_matching:
             matching[option] = value
         else:
-            own[option] = value
+            for_python[option] = value
     if benchmark.judges:
-        own["progress"] = not is_quiet()
-    if own.get("fresh"):
+        for_python["progress"] = not is_quiet()
+    if for_python.get("fresh"):
         # One cache for all files: the same prompt is asked once per run.
-        own["store"] = cache_of(own.get("store"), fresh=True)
-    return Chosen(benchmark, own, MatchingOptions(**matching))
+        for_python["store"] = cache_of(for_python.get("store"), fresh=True)
+    return Chosen(benchmark, for_python, MatchingOptions(**matching))

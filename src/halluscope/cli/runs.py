@@ -1,6 +1,5 @@
 """Commands about runs that `halluscope score --out` wrote: checks and comparisons."""
 
-from itertools import islice
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -9,7 +8,7 @@ from halluscope.cli.parameters import INTERVALS, OUTPUT, Decimal, Folder, Resamp
 from halluscope.cli.printing import Output
 from halluscope.errors import RunError
 from halluscope.reporting.formats import JSON, LATEX, text_notes
-from halluscope.reporting.tables import Notes, Report, Table
+from halluscope.reporting.tables import Cell, Notes, Report, Table
 from halluscope.runs import results
 from halluscope.runs.comparison_report import MOST
 from halluscope.sanitize import one_line
@@ -26,18 +25,23 @@ def verify(runs: Runs, /) -> None:
     Args:
         runs: what `halluscope score NAME ... --out FOLDER` wrote: a run, or a folder of runs
     """
-    found, bad = results.verify(runs), 0
-    for path, differences in found.items():
-        name, first = one_line(path), list(islice(differences, SHOWN))
-        for difference in first:
-            tell_error(f"{name}: {difference}")
-        if more := sum(1 for _ in differences):
-            tell_error(f"{name}: {more:,} more")
-        if not first:
+    by_run = results.verify(runs)
+    bad = 0
+    for path, differences in by_run.items():
+        name = one_line(path)
+        count = 0
+        for difference in differences:
+            count += 1
+            if count <= SHOWN:
+                tell_error(f"{name}: {difference}")
+        if count > SHOWN:
+            tell_error(f"{name}: {count - SHOWN:,} more")
+        if count:
+            bad += 1
+        else:
             say(f"{name}: unchanged, and its scores follow from its rows")
-        bad += bool(first)
     if bad:
-        raise RunError(f"{bad} of {len(found)} runs did not pass.")
+        raise RunError(f"{bad} of {len(by_run)} runs did not pass.")
 
 
 def compare(
@@ -60,22 +64,30 @@ def compare(
     """
     is_short = output.style == LATEX and not all
     most = None if all else MOST
-    found = results.compare(runs, scores, resampling.bootstrapped(level), most)
+    result = results.compare(runs, scores, resampling.bootstrapped(level), most)
     if output.style == JSON:
-        tell(text_notes(found.report))
-    output.show(found, lambda: _for_a_paper(found.report) if is_short else found.report)
+        tell(text_notes(result.report))
+    if is_short:
+        output.show(result, lambda: _for_a_paper(result.report))
+    else:
+        output.show(result)
 
 
 def _for_a_paper(report: Report) -> Report:
     """Return the table of differences alone, with the names of its runs in the place of letters, and the notes."""
     runs, differences, *others = report
     assert isinstance(runs, Table) and isinstance(differences, Table)
-    names = {letter: name for letter, name, *_ in runs.rows}
-    rows = [
-        [score, " - ".join(str(names[of]) for of in str(two).split("-")), *cells, names.get(better)]
-        for score, two, *cells, better in differences.rows
-    ]
-    return [differences._replace(rows=rows), *(part for part in others if isinstance(part, Notes))]
+    names: dict[Cell, str] = {}
+    for row in runs.rows:
+        names[row[0]] = str(row[1])
+    rows = []
+    for score, letters, *cells, better in differences.rows:
+        first, second = str(letters).split("-")
+        rows.append([score, f"{names[first]} - {names[second]}", *cells, names.get(better)])
+    notes = [part for part in others if isinstance(part, Notes)]
+    short: list[Table | Notes] = [differences._replace(rows=rows)]
+    short += notes
+    return short
 
 
 def swap(

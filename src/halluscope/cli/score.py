@@ -24,11 +24,12 @@ from halluscope.cli.parameters import (
 )
 from halluscope.cli.plan import PLAN, plan_judges
 from halluscope.cli.printing import Output, check_output
-from halluscope.cli.responses import about_of, chosen, parameters
+from halluscope.cli.responses import chosen, parameters, summary
 from halluscope.judging import one_verdict
 from halluscope.judging.options import GIVEN
 from halluscope.reporting import published as papers
 from halluscope.reporting.formats import FORMATS, JSON, LINE, TABLE, text_notes
+from halluscope.reporting.tables import Values, to_json
 from halluscope.runs import folder as runs
 from halluscope.runs import results as tables
 from halluscope.sanitize import one_line
@@ -38,7 +39,7 @@ from halluscope.terminal import say, tell
 
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True, kw_only=True)
-class Shown(Output):
+class ScoreOutput(Output):
     """What is shown of scores."""
 
     format: Annotated[
@@ -75,12 +76,12 @@ class Shown(Output):
 def command_of(name: str) -> Named:
     """Return the command `score` for a benchmark, or for one of its datasets."""
     benchmark = registry.benchmark(name)
-    own = parameters(benchmark)
+    options = parameters(benchmark)
     if benchmark.judges:
-        own += declared([PLAN], JUDGES)
+        options += declared([PLAN], JUDGES)
     if any(option.name == AGREEMENT for option in benchmark.options):
-        own += declared([SEVERAL_AGREEMENTS], JUDGES)
-    return Named(for_name(score, name, own), about_of(benchmark))
+        options += declared([SEVERAL_AGREEMENTS], JUDGES)
+    return Named(for_name(score, name, options), summary(benchmark))
 
 
 def score(
@@ -89,7 +90,7 @@ def score(
     responses: Responses,
     dataset: Datasets,
     resampling: Resampling = Resampling(),
-    shown: Shown = Shown(),
+    output: ScoreOutput = ScoreOutput(),
     typed: Typed = (),
     **options: Any,
 ) -> None:
@@ -99,32 +100,33 @@ def score(
     agreements = agreements_of(options.pop(AGREEMENT, []))
     if len(agreements) == 1:
         options[AGREEMENT] = agreements[0]
-    choice = chosen(benchmark, name, options)
     if is_plan:
-        plan_judges(choice, responses, dataset, shown)
+        is_fresh = options.pop("fresh", False)
+        plan_judges(chosen(benchmark, name, options), responses, dataset, output, is_fresh)
         return
-    if shown.out:
-        check_output(shown.out, options.get("store"))
+    choice = chosen(benchmark, name, options)
+    if output.out:
+        check_output(output.out, options.get("store"))
     if len(agreements) > 1:
-        if shown.out:
+        if output.out:
             raise ValueError("--out is for one number of votes; --agreement names several.")
-        compare_agreements(choice, agreements, responses, dataset, shown)
+        compare_agreements(choice, agreements, responses, dataset, output)
         return
     ready = choice.ready(responses, dataset)
     for model in ready:
         tell(scoring.remark(benchmark, model))
-    about = {"command": list(typed), "dataset": dataset}
-    how = {"bootstrap": resampling.bootstrap, "seed": resampling.seed}
+    noted = {"command": list(typed), "dataset": dataset}
     scored = []
     for model in ready:
         for variant in scoring.variants(benchmark, choice.options):
-            scored.append(runs.score(benchmark, model, variant | how, about))
+            variant.update(bootstrap=resampling.bootstrap, seed=resampling.seed)
+            scored.append(runs.score(benchmark, model, variant, noted))
     _tell_hints(scored)
-    if shown.out:
-        runs.write(scored, shown.out)
+    if output.out:
+        runs.write(scored, output.out)
         if len(scored) > 1:
-            tell(f"`halluscope compare {one_line(shown.out)}` compares groups and classes too.")
-    _show(benchmark, scored, choice.options, resampling.bootstrapped(), shown)
+            tell(f"`halluscope compare {one_line(output.out)}` compares groups and classes too.")
+    _show(benchmark, scored, choice.options, resampling.bootstrapped(), output)
 
 
 def _tell_hints(scored: Sequence[runs.Run]) -> None:
@@ -144,27 +146,35 @@ def _show(
     scored: Sequence[runs.Run],
     options: dict[str, Any],
     resampling: Bootstrap,
-    shown: Shown,
+    output: ScoreOutput,
 ) -> None:
     """Print the scores, and what papers print where that is wanted."""
     results = [(run.name, tables.with_choices(benchmark, run.scores, run.options)) for run in scored]
-    if shown.published and not (papers.of(benchmark, options) or papers.computed(benchmark, results)):
+    if output.published and not (papers.of(benchmark, options) or papers.computed(benchmark, results)):
         tell(f"No published results are known for {benchmark.title} with these options.")
-    if shown.style == LINE:
+    if output.style == LINE:
         say(tables.lines(benchmark, results))
         return
-    data = None
-    if shown.style == JSON:
-        lines = [*tables.of_printed(benchmark, results), *tables.of_other_rows(results)]
-        tell(text_notes([*tables.of_each(benchmark, results, options), *tables.notes(lines)]))
-        printed = tables.comparable(benchmark, results, options) if shown.published else ()
-        data = [{"responses": name, **result} for name, result in (*results, *printed)]
-    wanted = shown.style, shown.scores, shown.published, shown.all
-    shown.show(
-        data,
-        lambda: tables.report(results, scored, options, resampling, *wanted),
-        with_intervals=shown.intervals,
+    if output.style == JSON:
+        lines = list(tables.of_printed(benchmark, results))
+        lines += tables.of_other_rows(results)
+        tell(text_notes(tables.of_each(benchmark, results, options) + tables.notes(lines)))
+        rows = list[tuple[str, Values]](results)
+        if output.published:
+            rows += tables.comparable(benchmark, results, options)
+        say(to_json([{"responses": name, **result} for name, result in rows]))
+        return
+    report = tables.report(
+        results,
+        scored,
+        options,
+        resampling,
+        style=output.style,
+        names=output.scores,
+        with_published=output.published,
+        everything=output.all,
     )
+    output.show(None, lambda: report, with_intervals=output.intervals)
 
 
 def _hints_of_verdicts(run: runs.Run) -> list[str]:

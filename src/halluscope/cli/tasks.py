@@ -21,7 +21,9 @@ def install_metrics(*, list: bool = False, remove: bool = False) -> None:
     if remove and not list:
         say(f"removed: {', '.join(installed.remove()) or 'nothing was installed'}")
         return
-    say("\n".join(map(str, installed.listed() if list else installed.install())))
+    metrics = installed.listed() if list else installed.install()
+    for metric in metrics:
+        say(metric)
     say(f"in {installed.cache()}")
 
 
