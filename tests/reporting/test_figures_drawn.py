@@ -2,7 +2,7 @@
 
 import re
 import sys
-from argparse import Namespace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import matplotlib
@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from halluscope import registry
-from halluscope.cli import runs as commands
 from halluscope.errors import MissingExtra
 from halluscope.reporting.figures import charts, plots
 from halluscope.reporting.report_items import ABSENT, FOUND, HALLUCINATED, MISSED, Item, Mark, Shown
@@ -146,10 +145,7 @@ def test_where_nothing_can_be_missed_there_is_no_recall():
     assert [b"recall" in svg for svg in drawn] == [False, True] and all(b"precision" in svg for svg in drawn)
 
 
-def test_without_matplotlib_or_with_an_unknown_figure(monkeypatch):
-    known = r"no figure 'clases'\. Did you mean 'classes'\? The known ones are scores, groups, "
-    with pytest.raises(ValueError, match=known):
-        commands.plot(Namespace(figures=["classes", "clases"]))
+def test_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[figures\]'"):
         plots.figures([model("one", 1)], THRONE)
@@ -167,14 +163,15 @@ def runs(tmp_path_factory):
 @needs("throne")
 def test_the_command(runs, tmp_path, ran, refused):
     out = tmp_path / "figures"
-    said = ran("plot --figures classes places judges --format svg pdf --out", out, "--", runs)
+    said = ran("report --figures", out, runs)
     files = {file.name for file in out.iterdir()}
-    assert files == {"classes.svg", "classes.pdf", "places.svg", "places.pdf", "captions.txt"}
+    assert files >= {"classes.svg", "classes.pdf", "places.svg", "places.pdf", "captions.txt"}
+    assert not Path("report.html").exists()
     assert "figures: classes.svg, classes.pdf: Which classes are wrong most often?\n" in said.out
     assert said.err.endswith("judges is not drawn: no two votes on the same text and class differ.\n")
     captions = (out / "captions.txt").read_text("utf-8")
-    assert captions.startswith("classes: Which classes are wrong most often?\nAll 4 classes, ")
-    assert "is there already" in refused("plot", runs, "--out", out)
+    assert "classes: Which classes are wrong most often?\nAll 4 classes, " in captions
+    assert "is there already" in refused("report", runs, "--figures", out)
 
 
 @needs("throne", "pope")
@@ -184,11 +181,9 @@ def test_the_command_refuses(runs, tmp_path, refused):
     pope = write(made(registry.benchmark("pope"), tmp_path / "made"), tmp_path / "pope")
     (tmp_path / "none").mkdir()
     for words, said in (
-        ([runs, "--figures", "class"], "Did you mean 'classes'?"),
-        ([runs, "--figures", "groups"], "There is nothing to draw"),
         ([tmp_path / "none"], "There is no run in"),
         ([changed], "items.jsonl was changed"),
         ([runs, pope], "expected runs of one benchmark"),
     ):
-        assert said in refused("plot", *words, "--out", tmp_path / "figures")
+        assert said in refused("report", *words, "--figures", tmp_path / "figures")
     assert not (tmp_path / "figures").exists()
