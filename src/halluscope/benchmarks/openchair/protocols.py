@@ -35,7 +35,6 @@ PROTOCOLS = Protocols(
         FIRST,
         NLTK,
     ),
-    compared=("openchair",),
     shown=("openchair", "undecided", "unreadable"),
     read=("nouns",),
 )
