@@ -21,12 +21,6 @@ from halluscope.runs.folder import Run, check, folders
 from halluscope.sanitize import short_repr
 from halluscope.stats.bootstrap import Bootstrap
 
-# Preset -> its benchmarks, in the order of their columns
-PRESETS = {
-    "decoding": ("pope", "chair", "mme", "llava_bench"),
-    "preference": ("object_halbench", "mmhal", "amber", "hallusionbench", "pope"),
-}
-
 # Keys of a signature that may differ between models in one column
 MAY_DIFFER = ("responses", "interval", "seeds", "unfinished", "version")
 
@@ -65,7 +59,8 @@ def table(paths: Sequence[str | Path], preset: str = "", scores: Sequence[str] =
 
     Args:
         paths: folders of runs, or folders of such folders; a row per model, in this order.
-        preset: which scores are shown: a key of `PRESETS`; "" for each benchmark's principal score.
+        preset: which scores are shown: "decoding" or "preference", as benchmarks declare them; "" for each benchmark's
+            principal score.
         scores: the scores to show instead, each as "benchmark/score".
 
     Returns:
@@ -79,7 +74,7 @@ def table(paths: Sequence[str | Path], preset: str = "", scores: Sequence[str] =
     if preset and scores:
         raise ValueError(f"preset is {preset!r}, but scores name what is shown; leave one of them out.")
     if preset:
-        check_names("There is no preset", [preset], PRESETS)
+        check_names("There is no preset", [preset], presets())
     runs = [check(folder) for folder in folders(paths)]
     by_benchmark = runs_of(runs)
     models = list(dict.fromkeys(run.name for run in runs))
@@ -128,18 +123,36 @@ def parts_of(
     if scores:
         yield from named(by_benchmark, scores)
         return
-    names: Sequence[str] = list(by_benchmark)
     if preset:
-        names = [name for name in PRESETS[preset] if name in by_benchmark]
-        if not names:
-            raise RunError(
-                f"No run is of a benchmark that the preset {preset!r} shows; expected runs of "
-                f"{', '.join(PRESETS[preset])}."
-            )
-    for name in names:
+        yield from of_preset(by_benchmark, preset)
+        return
+    for name, runs in by_benchmark.items():
         benchmark = registry.benchmark(name)
-        columns = benchmark.presets.get(preset, (Column(benchmark.principal, benchmark.principal),))
-        yield Columns(benchmark, columns, by_benchmark[name])
+        yield Columns(benchmark, [Column(benchmark.principal, benchmark.principal)], runs)
+
+
+def presets() -> dict[str, list[Benchmark]]:
+    """Return the benchmarks that each preset shows, in the order of their columns."""
+    benchmarks: dict[str, list[Benchmark]] = {}
+    for benchmark in registry.benchmarks():
+        for name in benchmark.presets:
+            benchmarks.setdefault(name, []).append(benchmark)
+    for name, shown in benchmarks.items():
+        shown.sort(key=lambda benchmark: benchmark.presets[name].place)
+    return benchmarks
+
+
+def of_preset(by_benchmark: Mapping[str, Mapping[str, Run]], preset: str) -> Iterator[Columns]:
+    """Yield the columns that a preset shows."""
+    shown = presets()[preset]
+    if not any(benchmark.name in by_benchmark for benchmark in shown):
+        names = ", ".join(benchmark.name for benchmark in shown)
+        raise RunError(
+            f"No run is of a benchmark that the preset {preset!r} shows; expected runs of {names}."
+        )
+    for benchmark in shown:
+        if benchmark.name in by_benchmark:
+            yield Columns(benchmark, benchmark.presets[preset].columns, by_benchmark[benchmark.name])
 
 
 def named(by_benchmark: Mapping[str, Mapping[str, Run]], scores: Sequence[str]) -> Iterator[Columns]:
@@ -242,10 +255,11 @@ def notes(
         if others:
             yield f"  responses to other prompts than the dataset's, which may differ: {', '.join(others)}"
     if preset:
-        lacking = [name for name in PRESETS[preset] if name not in by_benchmark]
+        shown = [benchmark.name for benchmark in presets()[preset]]
+        lacking = [name for name in shown if name not in by_benchmark]
         if lacking:
             yield f"There are no runs of {', '.join(lacking)}."
-        left_out = [name for name in by_benchmark if name not in PRESETS[preset]]
+        left_out = [name for name in by_benchmark if name not in shown]
         if left_out:
             yield f"The preset {preset} does not show the runs of {', '.join(left_out)}."
     yield (

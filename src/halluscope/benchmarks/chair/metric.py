@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope import vocabularies
-from halluscope.benchmark import Column, Score
+from halluscope.benchmark import Column, Preset, Score
 from halluscope.benchmarks.chair import counting, image_lists, synonyms
 from halluscope.benchmarks.chair.counting import Mentions
 from halluscope.benchmarks.chair.reading import Caption, CaptionReader, whole_sentences
@@ -125,10 +125,13 @@ of captions with at least one.
 
     principal = "chair_i"
     presets = {
-        "decoding": (
-            Column("chair_s", "CHAIR_s"),
-            Column("chair_i", "CHAIR_i"),
-            Column("recall", "Recall"),
+        "decoding": Preset(
+            2,
+            (
+                Column("chair_s", "CHAIR_s"),
+                Column("chair_i", "CHAIR_i"),
+                Column("recall", "Recall"),
+            ),
         )
     }
     scores = {

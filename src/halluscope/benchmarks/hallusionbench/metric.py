@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.benchmark import Column, Dataset, Judges, Score
+from halluscope.benchmark import Column, Dataset, Judges, Preset, Score
 from halluscope.benchmarks.hallusionbench import asking
 from halluscope.benchmarks.hallusionbench.asking import CORRECTNESS, SAME
 from halluscope.benchmarks.hallusionbench.counting import adds_of, expected_by_chance, sizes_of
@@ -67,11 +67,14 @@ image (visual illusion)?
 
     principal = "aAcc"
     presets = {
-        "preference": (
-            Column("aAcc", "aAcc"),
-            Column("fAcc", "fAcc"),
-            Column("qAcc", "qAcc"),
-            Column("overall", "Overall"),
+        "preference": Preset(
+            4,
+            (
+                Column("aAcc", "aAcc"),
+                Column("fAcc", "fAcc"),
+                Column("qAcc", "qAcc"),
+                Column("overall", "Overall"),
+            ),
         )
     }
     scores = {
