@@ -386,6 +386,7 @@ def test_the_face():
             "load_judge",
             "report",
             "score",
+            "table",
             "verify",
         )
     }
