@@ -77,6 +77,12 @@ COMMANDS: Mapping[str, Sequence[Command]] = {
     ),
     "Look at it": (
         Command(
+            "table",
+            "put runs of several benchmarks into one table, as papers print them: a row per model",
+            "table:table",
+            "halluscope table runs --preset decoding --format latex",
+        ),
+        Command(
             "compare",
             "compare runs of `score --out` on the rows they share: is one model better than another?",
             "runs:compare",
