@@ -58,6 +58,11 @@ class Output:
         if self.style == CSV:
             tell(text_notes(parts))
 
+    def tell_next(self, step: str) -> None:
+        """Say what one would type next, below a table for reading."""
+        if self.style == TABLE:
+            tell(f"Next: {step}")
+
 
 def check_output(path: Path, store: str | Path | None = None) -> None:
     """Check that a file can be written, and is not where replies are kept."""

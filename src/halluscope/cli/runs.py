@@ -71,6 +71,8 @@ def compare(
         output.show(result, lambda: _for_a_paper(result.report))
     else:
         output.show(result)
+    folders = one_line(" ".join(map(str, runs)))
+    output.tell_next(f"`halluscope report {folders}` shows the responses that differ.")
 
 
 def _for_a_paper(report: Report) -> Report:

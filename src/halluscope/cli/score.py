@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -124,9 +125,18 @@ def score(
     _tell_hints(scored)
     if output.out:
         runs.write(scored, output.out)
-        if len(scored) > 1:
-            tell(f"`halluscope compare {one_line(output.out)}` compares groups and classes too.")
     _show(benchmark, scored, choice.options, resampling.bootstrapped(), output)
+    output.tell_next(_next_step(output.out, len(scored)))
+
+
+def _next_step(out: Path | None, runs_written: int) -> str:
+    """Return what one would type after scoring."""
+    if out is None:
+        return "with `--out FOLDER`, a run is kept, and `halluscope report FOLDER` shows what went wrong."
+    folder = one_line(out)
+    if runs_written > 1:
+        return f"`halluscope compare {folder}` compares groups and classes too; `halluscope report {folder}`."
+    return f"`halluscope report {folder}` shows what went wrong."
 
 
 def _tell_hints(scored: Sequence[runs.Run]) -> None:

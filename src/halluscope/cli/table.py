@@ -7,6 +7,7 @@ from cyclopts import Parameter
 from halluscope.cli.parameters import OUTPUT, Runs, Scores
 from halluscope.cli.printing import Output
 from halluscope.runs import table as tables
+from halluscope.sanitize import one_line
 
 
 def table(
@@ -27,3 +28,5 @@ def table(
         intervals: show each score with its interval, if it has one
     """
     output.show(tables.table(runs, preset, scores), with_intervals=intervals)
+    folders = one_line(" ".join(map(str, runs)))
+    output.tell_next(f"`halluscope table {folders} --format latex` for a paper.")
