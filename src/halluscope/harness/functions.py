@@ -20,7 +20,7 @@ from PIL.Image import Image
 
 from halluscope import registry, scoring
 from halluscope.answering import sources
-from halluscope.answering.answer import about
+from halluscope.answering.answer import identifying
 from halluscope.answering.sources import Source
 from halluscope.benchmark import SIGNATURE, Benchmark
 from halluscope.errors import OutputError
@@ -333,7 +333,7 @@ def _compute(evaluation: Evaluation, rows: list[Any], texts: list[Any]) -> Score
     lines = []
     for row, text in zip(rows, texts, strict=True):
         marked = {PROMPT: evaluation.prompt} if evaluation.prompt else {}
-        lines.append(json_line({**about(row, evaluation.source.dataset.key), **marked, "response": text}))
+        lines.append(json_line({**identifying(row, evaluation.source.dataset.key), **marked, "response": text}))
     digest = hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:8]
     file = cache_folder() / "responses" / f"{evaluation.name}-{digest}.jsonl"
     where = f"kept in {file}"

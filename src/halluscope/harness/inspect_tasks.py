@@ -25,7 +25,7 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value,
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 
 from halluscope import registry, scoring
-from halluscope.answering.answer import about
+from halluscope.answering.answer import identifying
 from halluscope.benchmark import SIGNATURE
 from halluscope.files.pictures import data_uri
 from halluscope.harness import functions
@@ -194,7 +194,7 @@ def of_dataset(name: str, prompt: str = "", **settings: Any) -> Task:
             target=functions.target({**row, **marks}),
             id=id,
             # by these a response is matched to its row later
-            metadata={**marks, **about(row, evaluation.source.dataset.key), CLUSTER: str(cluster)},
+            metadata={**marks, **identifying(row, evaluation.source.dataset.key), CLUSTER: str(cluster)},
         )
         for (id, row), cluster in zip(evaluation.rows.items(), clusters, strict=True)
     ]
