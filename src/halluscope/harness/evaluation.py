@@ -52,8 +52,8 @@ class Settings:
         settings = _in_environment().get(task, {})
         if in_task:
             settings.update(_object(in_task, f"The setting {task}"))
-        of_rows = {*benchmark.input_options, *dataset.options}
-        check(settings, (benchmark.keywords - of_rows) | {"dataset", "images"}, task)
+        options_of_rows = set(benchmark.input_options).union(dataset.options)
+        check(settings, (benchmark.keywords - options_of_rows) | {"dataset", "images"}, task)
         folder = _folder(settings, "dataset", task)
         images = _folder(settings, "images", task)
         options = dict(dataset.options)
@@ -182,13 +182,11 @@ class Evaluation:
             except Exception as error:  # whatever a judge raises, including that memory ran out
                 level = logging.ERROR
                 why = reason(error)
+        command = self._command(file, len(rows))
         log.log(
             level,
-            "%s is not scored: %s The responses are %s; to score them: %s",
-            self.title,
-            why,
-            where,
-            self._command(file, len(rows)),
+            "%s",
+            f"{self.title} is not scored: {why} The responses are {where}; to score them: {command}",
         )
         return Scored.nothing(rows)
 

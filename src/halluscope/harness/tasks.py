@@ -82,7 +82,9 @@ def files(harness: str, benchmark: Benchmark) -> dict[str, str]:
         for prompt in ("", *benchmark.prompts):
             name = title(dataset.name, prompt)
             texts[f"{name}.yaml"] = _task(harness, benchmark, dataset, prompt)
-            if harness == LMMS_EVAL:  # it loads a file that only names the task; `process_docs` gives the rows
+            if (
+                harness == LMMS_EVAL
+            ):  # it loads a file that only names the task; `process_docs` gives the rows
                 texts[f"{name}.json"] = json.dumps(marks(dataset.name, prompt)) + "\n"
             tasks.append(_described(harness, benchmark, dataset, prompt))
     texts["README.md"] = _readme(harness, benchmark, tasks)
@@ -212,7 +214,9 @@ def _judge(benchmark: Benchmark) -> str:
     option = benchmark.judges.option
     rule = benchmark.judges.rule
     if rule:
-        return f"\nThe judge is `{rule}`, which uses no language model, unless `{option}` names another judge.\n"
+        return (
+            f"\nThe judge is `{rule}`, which uses no language model, unless `{option}` names another judge.\n"
+        )
     return (
         f"\nThe judge is a language model, which is loaded only if `{option}` names it. Otherwise the "
         "responses\nare kept, and the log has the command that scores them.\n"
