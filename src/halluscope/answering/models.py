@@ -325,8 +325,8 @@ class Workers:
     def __init__(self, model: str, device: str | None, workers: int) -> None:
         self._pool = Pool(partial(Vlm, model, device), model, workers, on_gpus=device != "cpu")
         self.at_once = workers * BATCHES
-        of_each_worker = self._pool.each(_key_and_chat)
-        self.key, self.chat = of_each_worker[0]
+        keys_and_chats = self._pool.each(_key_and_chat)  # of each worker; all are alike
+        self.key, self.chat = keys_and_chats[0]
 
     def check_turns(self) -> None:
         """Check that the model can be shown an earlier turn."""

@@ -125,24 +125,24 @@ def _task(harness: str, benchmark: Benchmark, dataset: Dataset, prompt: str) -> 
 
 def _metrics(harness: str, benchmark: Benchmark) -> list[dict[str, Any]]:
     """Return a task's scores as its file lists them."""
-    metrics: list[dict[str, Any]] = []
+    metrics = []
     for name, score in benchmark.scores.items():
-        is_mean_of_harness = harness == LM_EVAL and name in averaged(benchmark)
-        metric: dict[str, Any] = {
-            "metric": name,
-            "aggregation": "mean" if is_mean_of_harness else f"{FUNCTION}score",
-            "higher_is_better": score.better == HIGHER if score.better else None,
-        }
-        metrics.append(metric)
+        aggregation = f"{FUNCTION}score"
+        if harness == LM_EVAL and name in averaged(benchmark):
+            aggregation = "mean"
+        metrics.append(_metric(name, aggregation, score.better))
     if harness == LM_EVAL:
         for name in benchmark.means:
-            metric = {
-                "metric": f"{name}{CLUSTERED}",
-                "aggregation": f"{FUNCTION}error",
-                "higher_is_better": None,
-            }
-            metrics.append(metric)
+            metrics.append(_metric(f"{name}{CLUSTERED}", f"{FUNCTION}error"))
     return metrics
+
+
+def _metric(name: str, aggregation: str, better: str = "") -> dict[str, Any]:
+    """Return a score as a task's file lists it; "" if neither higher nor lower is better."""
+    is_higher_better = None
+    if better:
+        is_higher_better = better == HIGHER
+    return {"metric": name, "aggregation": aggregation, "higher_is_better": is_higher_better}
 
 
 def _described(harness: str, benchmark: Benchmark, dataset: Dataset, prompt: str) -> str:
