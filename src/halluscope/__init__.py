@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from halluscope.benchmark import Benchmark
     from halluscope.judging.judge import ChatJudge, Judge
     from halluscope.reporting.page.writing import Report
-    from halluscope.runs.comparing import Result
+    from halluscope.reporting.printed import Printed
 
 __all__ = [
     "__version__",
@@ -63,7 +63,7 @@ def score(
     *,
     out: str | Path | None = None,
     **options: Any,
-) -> Result:
+) -> Printed:
     """Score what one LVLM said, or several, against a dataset.
 
     Args:
@@ -101,7 +101,7 @@ def compare(
     bootstrap: int = 5000,
     seed: int = 0,
     level: float = 0.95,
-) -> Result:
+) -> Printed:
     """Compare runs on the rows that all of them have: is one LVLM better than another?
 
     Args:
@@ -176,10 +176,9 @@ def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | C
     """Find a judge, to ask it directly or to pass it to several benchmarks. Its model is not loaded yet.
 
     Args:
-        name: the name of a voter, which says yes or no about a text ("lexical", "replay:FILE", "scoring:MODEL@URL", or
-            a model: a Hub id, a folder, a GGUF file); or of a grader behind an endpoint, which gives verdicts
-            ("openai:MODEL@URL"). For a voter behind an endpoint, make a
-            `halluscope.judging.endpoint.EndpointVoter`.
+        name: the name of a voter, which says yes or no about a text ("lexical", "replay:FILE", or a model: a Hub id, a
+            folder, a GGUF file); or of a grader behind an endpoint, which gives verdicts ("openai:MODEL@URL"). For a
+            voter behind an endpoint, make a `halluscope.judging.endpoint.EndpointVoter`.
         vocabulary: the classes that the lexical voter knows.
 
     Raises:

@@ -65,6 +65,8 @@ class Dataset:
     upstream: tuple[str, ...] = ()  # other names that the authors' file gives to its columns
     # the columns of other people's responses that together identify a row too -> our names
     also_by: Mapping[str, str] = field(default_factory=dict)
+    # whether other people's responses state their row by its image (`file_name`) and by its question, not by an id
+    by_question: bool = False
     # the columns whose values VLMEvalKit joins by "_" into an `index`; () if it does not
     index: tuple[str, ...] = ()
     # the columns that distinguish its rows from responses; () for `id` and `columns`

@@ -66,9 +66,9 @@ class AmberOptions(Options):
     )
     reader: str = option(
         readers.LEMMINFLECT,
-        "what finds nouns: lemminflect (default), nltk, as in the authors' script (extra nltk), or spacy (extra spacy)",
-        about='what finds a description\'s nouns: "lemminflect", a dictionary and a few rules; "nltk", which tags '
-        "words as the authors' script does, with nltk's data; or \"spacy\", whose en_core_web_sm tags words too",
+        "what finds nouns: lemminflect (default), or nltk, as in the authors' script (extra nltk)",
+        about='what finds a description\'s nouns: "lemminflect", a dictionary and a few rules, or "nltk", which tags '
+        "words as the authors' script does, with nltk's data",
         check=check_reader,
     )
     similar: str | Path | Sequence[Sequence[str]] | None = option(
@@ -413,8 +413,8 @@ def compute(
 
     Raises:
         ValueError: for any bad input.
-        MissingExtra: without the reader's package (pip install 'halluscope[words]', [nltk] or [spacy]).
-        FileNotFoundError: without the data that nltk needs, or spaCy's model.
+        MissingExtra: without the reader's package (pip install 'halluscope[words]' or [nltk]).
+        FileNotFoundError: without the data that nltk needs.
     """
     chosen = METRIC.chosen(options)
     if nouns is not None:
