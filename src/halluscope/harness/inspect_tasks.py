@@ -57,10 +57,9 @@ def interim(evaluation: Evaluation, responses: Responses) -> Scored:
     """Score a part of a set without raising errors; return an empty result if a language model judges."""
     if not responses or not _is_judged_by_rules(evaluation):
         return Scored.nothing(responses)
-    rows = _rows(evaluation, responses)
     with suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the warning that this is not the whole benchmark
-        return evaluation.scored(rows, list(responses.values()))
+        return evaluation.scored(_rows(evaluation, responses), list(responses.values()))
     return Scored.nothing(responses)
 
 
