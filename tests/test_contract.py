@@ -382,6 +382,7 @@ def test_the_face():
             "load_judge",
             "report",
             "score",
+            "table",
             "verify",
         )
     }
