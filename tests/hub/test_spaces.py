@@ -65,7 +65,7 @@ def test_every_page_opens_with_its_example_scored_without_a_network(name):
     assert "expected the benchmark's" in said.message or not said.message
     assert said.rows is None or {len(said.rows["headers"])} == {len(row) for row in said.rows["data"]}
     assert {bool(said.rows), bool(said.texts), bool(shown.each)} == {items}
-    assert said.chart.startswith("<figure") and "data:image/svg+xml;base64," in said.chart
+    assert said.chart.startswith("<figure") and "data:image/png;base64," in said.chart
     config = shown.blocks().get_config_file()
     assert config["analytics_enabled"] is False
     assert [one["api_name"] for one in config["dependencies"] if one["backend_fn"]] == ["score"]

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 
 from halluscope import limits
 from halluscope.errors import needs
-from halluscope.reporting.figures.plots import scores as chart_of_scores
+from halluscope.reporting.figures import of_classes, of_scores
 from halluscope.reporting.page import content
 from halluscope.reporting.page.html_template import data_uri
 from halluscope.reporting.page.writing import Report
+from halluscope.reporting.report_items import Shown
 from halluscope.reporting.tables import Values, flat
 from halluscope.responses.files import text_of
 from halluscope.runs.page import of_result, of_signature, shown_result
@@ -27,7 +28,6 @@ from halluscope.sanitize import short_repr
 LINES, JSON_LINES = "one row per line", "JSON lines"
 NAME = "responses"  # of the LVLM
 HEIGHT = 700  # pixels of the frame
-CHARTS = ("classes", "groups")  # the figures that are useful for a few rows, the most useful first
 
 
 class Box(NamedTuple):
@@ -175,7 +175,9 @@ def _html(
     options: Values,
 ) -> tuple[str, str]:
     """Return a result's responses, marked as in a report, and a chart; "" for a result without rows."""
-    benchmark, texts, charts = of_signature(result), "", dict[str, content.Figure]()
+    benchmark = of_signature(result)
+    shown = Shown(NAME, result, [])
+    texts = ""
     if benchmark.items:
         own = {name: value for name, value in options.items() if name in benchmark.keywords}
         shown = shown_result(result, predictions, references, NAME, **own)
@@ -187,11 +189,11 @@ def _html(
         title = f"{head.score}: {head.value}" + (f" ({head.interval})" if head.interval else "")
         # only the responses, below the score and its meaning; the rest is shown around the frame
         texts = Report(content.Page(title, head.meaning, [], [], [], whole.runs)).frame(HEIGHT)
-        charts = {figure.name: figure for figure in whole.figures}
-    figure = next((charts[name] for name in CHARTS if name in charts), None)
-    if not (figure := figure or chart_of_scores(NAME, result, benchmark)):
+    figure = of_classes([shown]) or of_scores([shown], benchmark)
+    if figure is None:
         return texts, ""
-    source, title = data_uri(figure.svg.encode("utf-8", "replace"), "image/svg+xml"), escape(figure.title)
+    source = data_uri(figure.file("png"), "image/png")
+    title = escape(figure.title)
     return texts, (
         f'<figure style="margin: 0"><strong>{title}</strong>'
         f'<img src="{source}" alt="{title}" style="width: 100%; margin: .5rem 0">'
