@@ -201,7 +201,7 @@ class Benchmark:
         return PACKAGE / "benchmarks" / self.name
 
     @property
-    def compute(self) -> Callable[..., dict[str, Any]]:
+    def compute(self) -> Callable[..., Any]:
         """The metric, a function of predictions, references and options that returns a result.
 
         Besides the options in `keywords` it takes `ids`, a pair of lists that match predictions to references.
@@ -210,7 +210,7 @@ class Benchmark:
             raise RegistryError(
                 f"{self.name} has no metric: its datasets are for training. Name another benchmark."
             )
-        function: Callable[..., dict[str, Any]] = self.module("metric").compute
+        function: Callable[..., Any] = self.module("metric").compute
         return by_id(function)
 
     @property

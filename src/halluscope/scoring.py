@@ -16,6 +16,7 @@ from halluscope.building.build_info import STATS, read_stats
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import LimitExceeded, MissingExtra
 from halluscope.inspection import inspect, letters
+from halluscope.metric import Result
 from halluscope.options import ALL, MatchingOptions, check, keywords, taken
 from halluscope.paths import path_of
 from halluscope.reading.datasets import Source, check_distinct, is_subset, sources
@@ -260,7 +261,7 @@ def among(
     return _ready(benchmark, part, options, *of)
 
 
-def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> dict[str, Any]:
+def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> Result:
     """Score responses that are ready, as `halluscope.score` does.
 
     Added to the metric's result are "matched", how the responses were matched to their rows; "texts", a digest of the
@@ -275,7 +276,7 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
     matched, identity = ready.matched, registry.first_dataset(benchmark)
     others = {name: value for name, value in options.items() if name in benchmark.keywords}
     with about(matched.name):
-        result: dict[str, Any] = benchmark.compute(matched.texts, **{**others, **ready.inputs})
+        result: Result = benchmark.compute(matched.texts, **{**others, **ready.inputs})
     columns = (map(attrgetter(name), matched.rows) for name in identity.id)
     part = [len(matched.rows), matched.of] if len(matched.rows) < matched.of else []
     result |= {"matched": matched.by, "texts": data_of("texts", zip(*columns, matched.texts, strict=True))}

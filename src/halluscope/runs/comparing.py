@@ -38,7 +38,7 @@ from halluscope.runs.folder import Run, benchmark_of, checked, rescore, view
 from halluscope.sanitize import one_line, short_repr
 from halluscope.scoring import Ready
 from halluscope.stats import items as statistics
-from halluscope.stats import stated, tallies
+from halluscope.stats import tallies
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.intervals import LeftOut, why_none
 from halluscope.stats.paired import FEWEST, Difference, can_differ, difference, holm, ratio_differences
@@ -241,14 +241,9 @@ def _rescored(run: Run, rows: Sequence[int], resampling: Bootstrap) -> Rescored:
     )
     inputs |= {name: [value[row] for row in rows] for name, value in run.columns.items()}
     ready, record = Ready(run.ready.matched.only(rows), inputs), run.record.finished(rows)
-    with stated.recording() as kept:
-        made = rescore(
-            replace(run, ready=ready, options=options, record=record), bootstrap=1, level=resampling.level
-        )
-    for intervals, left_out in kept:
-        if intervals is made.scores[stated.INTERVAL]:
-            return Rescored(made, left_out)
-    raise AssertionError("a metric states intervals that it did not record")
+    part = replace(run, ready=ready, options=options, record=record)
+    made = rescore(part, bootstrap=1, level=resampling.level)
+    return Rescored(made, made.scores.left_out)
 
 
 def _classes(run: Run) -> Tally:

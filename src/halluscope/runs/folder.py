@@ -39,6 +39,7 @@ from halluscope.judging.cache import Record, cache_of
 from halluscope.judging.judge import KnownJudge, is_greedy
 from halluscope.judging.verdicts import ITEMS, RUN
 from halluscope.judging.votes import VoteResult
+from halluscope.metric import Result
 from halluscope.paths import path_of
 from halluscope.reporting.report_items import Item
 from halluscope.reporting.tables import Values, finite, to_json
@@ -58,7 +59,7 @@ class Run:
     ready: Ready  # the responses, and what the metric takes from their rows
     options: Values  # the metric's options
     record: Record  # what the judges said
-    scores: Values  # the result, as `scoring.compute` gives it, without the table of rows
+    scores: Result  # as `scoring.compute` gives it, without the table of rows
     found: Sequence[Values]  # what was found in each row
     # what else is noted, such as the command as the user wrote it; it changes no score
     about: Values = field(default_factory=dict)
@@ -90,7 +91,7 @@ def score(benchmark: Benchmark, ready: Ready, options: Values, about: Values | N
     cache = cache_of(options.get("store"), bool(options.get("fresh")))
     ready = Ready(ready.matched, {**inputs, **ready.inputs})
     try:
-        return _compute(Run(benchmark, ready, {}, Record(cache), {}, [], about or {}), options)
+        return _compute(Run(benchmark, ready, {}, Record(cache), Result(), [], about or {}), options)
     finally:
         if cache is not options.get("store"):
             cache.close()
@@ -207,7 +208,7 @@ def read(folder: Path) -> Run:
         if about["grader"]:
             record.judge = KnownJudge(*about["grader"])
             record.read(row for _, row in json_rows(folder / REPLIES))
-        scores = _result(read_json(folder / SCORES), benchmark.scores)
+        scores = Result(_result(read_json(folder / SCORES), benchmark.scores))
         del scores["responses"]
         found = [{name: row[name] for name in row.keys() - {RESPONSE, BALLOTS, INPUTS}} for row in rows]
         return Run(benchmark, Ready(matched, whole | columns), options, record, scores, found, about)

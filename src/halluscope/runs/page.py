@@ -16,6 +16,7 @@ from halluscope.benchmark import QUESTION, SIGNATURE, Benchmark
 from halluscope.errors import MissingExtra, RunError
 from halluscope.judging.cache import Record
 from halluscope.judging.verdicts import NOBODY
+from halluscope.metric import Result
 from halluscope.reporting.figures import of_models
 from halluscope.reporting.formats import upright, with_intervals
 from halluscope.reporting.page.content import Figure, Headline, Page, Picture
@@ -116,7 +117,7 @@ def shown_result(
         for index, reference in enumerate(references)
     ]
     ready = Ready(Matched(name, rows, responses, "", len(rows)), {"references": references, **columns})
-    scores = {key: value for key, value in result.items() if key != benchmark.items}
+    scores = Result({key: value for key, value in result.items() if key != benchmark.items})
     model = shown(Run(benchmark, ready, options, Record(), scores, found))
     if any(mark.end > len(item.text) for item in model.items for mark in item.marks):
         raise ValueError(

@@ -30,8 +30,7 @@ from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.rows_metric import RowsMetric
 from halluscope.signature import data_of
 from halluscope.stats.counts import ClusterCounts, Tables
-from halluscope.stats.intervals import Counts, LeftOut, Names, leave_out, shifted
-from halluscope.stats.stated import of_scores
+from halluscope.stats.intervals import Counts, LeftOut, leave_out, shifted
 from halluscope.validation import paired
 
 # The columns of the table of rows that one of the two tasks fills; None in rows of the other
@@ -267,19 +266,19 @@ class.
     def score(self, rows: Answered, sums: Counts, options: AmberOptions) -> Scores:
         return conventions.score(options.convention, counting.shares_of(sums))
 
-    def intervals(
+    def leave_out(
         self, rows: Answered, counts: ClusterCounts, total: Counts, options: AmberOptions
-    ) -> dict[str, Any]:
-        """Return intervals around the scores, from what images add to those that are not rounded."""
+    ) -> dict[str, LeftOut]:
+        """Return the scores without each image, by what images add to those that are not rounded."""
 
         def score_smoothly(sums: Counts) -> Scores:
             return conventions.score_smoothly(options.convention, counting.shares_of(sums))
 
         left_out = leave_out(score_smoothly, total, counts.blocks())
-        around: dict[Names, LeftOut] = {}
+        around = {}
         for name, values in self.score(rows, total, options).items():
-            around[(name,)] = shifted(left_out[(name,)], float(values[0]))
-        return of_scores(around, float(options.level))
+            around[name] = shifted(left_out[name], float(values[0]))
+        return around
 
     # What else a result holds
 
