@@ -32,7 +32,7 @@ FLOORS = (
         "scoring",
         "runs",
     ),
-    *("explaining", "benchmarks", "answering", "harness", "hub", "cli"),
+    *("explaining", "benchmarks", "answering", "harness", "hub", "studies", "cli"),
 )
 """The rooms, from the ground floor up. The face (`halluscope`) stands outside: it opens rooms when it is called."""
 

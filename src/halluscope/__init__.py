@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from halluscope.benchmark import Benchmark
     from halluscope.judging.judge import ChatJudge, Judge
     from halluscope.reporting.page.writing import Report
-    from halluscope.runs.comparing import Result
+    from halluscope.reporting.printed import Printed
 
 __all__ = [
     "__version__",
@@ -63,7 +63,7 @@ def score(
     *,
     out: str | Path | None = None,
     **options: Any,
-) -> Result:
+) -> Printed:
     """Score what one LVLM said, or several, against a dataset.
 
     Args:
@@ -101,7 +101,7 @@ def compare(
     bootstrap: int = 5000,
     seed: int = 0,
     level: float = 0.95,
-) -> Result:
+) -> Printed:
     """Compare runs on the rows that all of them have: is one LVLM better than another?
 
     Args:
