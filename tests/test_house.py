@@ -14,8 +14,8 @@ from halluscope.paths import PACKAGE
 FLOORS = (
     *("version", "errors", "signature", "paths", "network", "sanitize", "terminal", "limits", "cores"),
     *("validation", "options", "arguments", "files", "vocabularies", "stats"),
-    *("judging", "judging.models", "judging.lexical", "judging.label_scoring"),
-    *("judging.resolve", "judging.options", "judging.verdicts", "judging.given_verdicts", "judging.cost"),
+    *("judging", "judging.models", "judging.lexical"),
+    *("judging.resolve", "judging.planning", "judging.options", "judging.verdicts", "judging.given_verdicts"),
     *(
         "benchmark",
         "reading",

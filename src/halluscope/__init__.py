@@ -31,6 +31,7 @@ __all__ = [
     "load_judge",
     "report",
     "score",
+    "table",
     "verify",
 ]
 
@@ -125,6 +126,28 @@ def compare(
     return results.compare(runs, scores, Bootstrap(bootstrap, seed, level))
 
 
+def table(*runs: str | Path, preset: str = "", scores: Sequence[str] = ()) -> Printed:
+    """Put runs of several benchmarks into one table, as papers print them.
+
+    Args:
+        runs: folders that `score(..., out=...)` or `halluscope score ... --out` wrote, or folders of such folders; a
+            row per model, in this order.
+        preset: "decoding" or "preference", what papers on decoding or on preference learning print; "" for each
+            benchmark's principal score.
+        scores: the scores to show instead, each as "benchmark/score".
+
+    Returns:
+        A dict: model -> the scores by "benchmark/score". It prints as a table; `.to_pandas()` gives a row per model.
+
+    Raises:
+        ValueError: for runs that cannot stand in one column (other images, prompts or options), two runs of one model
+            and benchmark, or an unknown preset or score.
+    """
+    from halluscope.runs import table as tables
+
+    return tables.table(runs, preset, scores)
+
+
 def verify(*runs: str | Path) -> dict[str, list[str]]:
     """Check that runs are unchanged, and that their scores follow from their rows; no judge is asked.
 
@@ -176,10 +199,9 @@ def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | C
     """Find a judge, to ask it directly or to pass it to several benchmarks. Its model is not loaded yet.
 
     Args:
-        name: the name of a voter, which says yes or no about a text ("lexical", "replay:FILE", "scoring:MODEL@URL", or
-            a model: a Hub id, a folder, a GGUF file); or of a grader behind an endpoint, which gives verdicts
-            ("openai:MODEL@URL"). For a voter behind an endpoint, make a
-            `halluscope.judging.endpoint.EndpointVoter`.
+        name: the name of a voter, which says yes or no about a text ("lexical", "replay:FILE", or a model: a Hub id, a
+            folder, a GGUF file); or of a grader behind an endpoint, which gives verdicts ("openai:MODEL@URL"). For a
+            voter behind an endpoint, make a `halluscope.judging.endpoint.EndpointVoter`.
         vocabulary: the classes that the lexical voter knows.
 
     Raises:

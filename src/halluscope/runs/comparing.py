@@ -142,7 +142,7 @@ def common_rows(runs: Mapping[str, Run]) -> dict[str, list[int]]:
 
 
 def rescored_on(run: Run, rows: Sequence[int], resampling: Bootstrap) -> Rescored:
-    """Score some of a run's rows again, without options that need all rows, such as a certificate."""
+    """Score some of a run's rows again, without options that need all rows, such as given verdicts."""
     inputs = without(run.ready.inputs, run.benchmark.each)
     for name, values in run.columns.items():
         inputs[name] = [values[row] for row in rows]
