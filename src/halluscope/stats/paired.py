@@ -205,16 +205,16 @@ class RatioPairs:
     def _scale(self) -> Floats:
         """Return how many times as large the variance is as that of independent rows: [scores]."""
         zero = np.zeros(len(self.value))
-        one = np.ones(len(self.value))
+        unit = np.ones(len(self.value))
         pooled: Floats = (self.part1 + self.part2) / (self.whole1 + self.whole2)
         own = self._squares(1 / self.whole1, -pooled / self.whole1, -1 / self.whole2, pooled / self.whole2)
-        paired = self._squares(one, -pooled, -one, pooled) / (self.whole1 * self.whole2)
+        paired = self._squares(unit, -pooled, -unit, pooled) / (self.whole1 * self.whole2)
         independent = self._binomial(pooled, pooled)
-        scale = np.divide(np.maximum(own, paired), independent, out=one.copy(), where=independent > 0)
+        scale = np.divide(np.maximum(own, paired), independent, out=unit.copy(), where=independent > 0)
         # at least that of models that err as often where only one of them counts as where both do
-        unshared = self._squares(zero, one, zero, -one)
+        unshared = self._squares(zero, unit, zero, -unit)
         squared_wholes = self.products[:, WHOLE1, WHOLE1] + self.products[:, WHOLE2, WHOLE2]
-        return np.maximum(scale, unshared / squared_wholes)
+        return np.asarray(np.maximum(scale, unshared / squared_wholes))
 
     def _squares(self, part1: Floats, whole1: Floats, part2: Floats, whole2: Floats) -> Floats:
         """Return the sum over clusters of the square of the counts' sum, each times its factor [scores]."""
