@@ -176,7 +176,13 @@ def _kinds(labels: NDArray[np.int8], present: Bools, sample: Sample) -> list[Kin
     return kinds
 
 
-def _kind(says: str, is_present: bool, cells: Bools, sizes: Floats, sample: Sample) -> Kind:
+def _kind(
+    says: str,
+    is_present: bool,
+    cells: Bools,
+    sizes: Floats,
+    sample: Sample,
+) -> Kind:
     """Return a kind of cells; in each class, its share of yes is in proportion to `sizes` [classes]."""
     labelled = cells[sample.texts]
     weights = np.where(labelled, 1 / sample.chances[:, np.newaxis], 0.0)
@@ -273,7 +279,12 @@ def _anchor(kinds: Sequence[Kind], labelled: LabelledCells) -> Floats:
     return anchor
 
 
-def _step(near: LinearScores, anchor: Floats, kinds: Sequence[Kind], labelled: LabelledCells) -> Floats:
+def _step(
+    near: LinearScores,
+    anchor: Floats,
+    kinds: Sequence[Kind],
+    labelled: LabelledCells,
+) -> Floats:
     """Return how far the scores of the estimated totals are from those at the anchor: [scores]."""
     total = np.zeros(anchor.shape)
     for kind in kinds:
@@ -324,7 +335,11 @@ def _draw_variances(influence: Floats, chances: Floats) -> Floats:
 
 
 def _image_variance(
-    spread: LinearScores, kinds: Sequence[Kind], present: Bools, sample: Sample, labelled: LabelledCells
+    spread: LinearScores,
+    kinds: Sequence[Kind],
+    present: Bools,
+    sample: Sample,
+    labelled: LabelledCells,
 ) -> Floats:
     """Return the variance from the choice of images: [scores].
 
@@ -377,7 +392,10 @@ def student(level: float, degrees: Floats) -> Floats:
 
 
 def _refused(
-    present: Bools, kinds: Sequence[Kind], texts: Ints, scores: Mapping[str, float]
+    present: Bools,
+    kinds: Sequence[Kind],
+    texts: Ints,
+    scores: Mapping[str, float],
 ) -> dict[str, str]:
     """Return why a score cannot be given, by its name."""
     why = _too_few_labels(kinds, len(present), len(texts))
@@ -431,7 +449,11 @@ def _too_few_classes(cells: Bools, what: str, labelled_texts: Ints) -> str:
 
 
 def draw(
-    labels: NDArray[np.int8], present: Bools, texts: int, seed: int = 0, outvoted: Floats | float = 0.0
+    labels: NDArray[np.int8],
+    present: Bools,
+    texts: int,
+    seed: int = 0,
+    outvoted: Floats | float = 0.0,
 ) -> tuple[Ints, Floats]:
     """Draw texts for people to read: their rows, in order, and the probability of drawing each (Särndal, section
     3.6.2).

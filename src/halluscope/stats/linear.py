@@ -54,7 +54,10 @@ class LinearScores:
 
 
 def linear(
-    totals: Totals, betas: Sequence[float], class_f: str = OF_MEANS, spread: bool = False
+    totals: Totals,
+    betas: Sequence[float],
+    class_f: str = OF_MEANS,
+    spread: bool = False,
 ) -> LinearScores:
     """Return the scores near these totals: `precision recall f1 ...`, pooled (`_all`) and averaged over the classes
     where they are defined (`_cls`).
@@ -92,7 +95,13 @@ def _pooled(totals: Totals, alpha: float) -> Linear:
     return Linear(pooled.value, np.repeat(pooled.slopes, classes, axis=1), np.zeros((2, classes)))
 
 
-def _mean(true: Floats, whole: Floats, alpha: float, is_defined: Bools, spread: bool = False) -> Linear:
+def _mean(
+    true: Floats,
+    whole: Floats,
+    alpha: float,
+    is_defined: Bools,
+    spread: bool = False,
+) -> Linear:
     """Return the mean of true / whole over the classes where it is defined.
 
     A class seen once has the rate 0 or 1, and no deviation from it, so squared deviations would call it certain. With

@@ -152,7 +152,12 @@ def error_rates(judged: Mapping[str, Judged], level: float) -> dict[str, dict[st
     return rates
 
 
-def calibration(chances: Floats, implied: Bools, weights: Floats, level: float) -> dict[str, Any]:
+def calibration(
+    chances: Floats,
+    implied: Bools,
+    weights: Floats,
+    level: float,
+) -> dict[str, Any]:
     """Measure how far a judge's probabilities of yes [texts, votes] are from how often people say yes; NaN without
     votes.
 
@@ -236,7 +241,11 @@ class Marked:
 
 
 def corrected_score(
-    judged: Floats, marked: Marked, clusters: Ints, most: float, resampling: Bootstrap
+    judged: Floats,
+    marked: Marked,
+    clusters: Ints,
+    most: float,
+    resampling: Bootstrap,
 ) -> dict[str, float]:
     """Return a score, the sum of parts over the sum of wholes, as people would give it for all rows: `value`, `low` and
     `high`, NaN with fewer than `FEWEST_MARKED` marked rows.
