@@ -104,6 +104,7 @@ def correct(
     `labels` are the judge's: 1, 0, or any other number if too few votes agree. The scores are `precision recall f1
     f0.5` (one F per beta), pooled over all cells (`_all`) and averaged over the classes where they are defined
     (`_cls`; with `class_f="mean"`, F is the mean of each class's F). `_refused` says when the labels do not suffice.
+    The steps are those at the top of this module.
     """
     _check_chances(sample.chances, len(labels))
     kinds = _kinds(labels, present, sample)
@@ -286,11 +287,12 @@ def _step(
     labelled: LabelledCells,
 ) -> Floats:
     """Return how far the scores of the estimated totals are from those at the anchor: [scores]."""
-    total = np.zeros(anchor.shape)
+    estimate = np.zeros(anchor.shape)
     for kind in kinds:
-        total[_rows_of(kind)] += kind.cells.sum(axis=0) * kind.share
-    total += labelled.by_presence(labelled.wrong / labelled.chances)
-    step: Floats = (near.slopes[:, :2] * (total - anchor)).sum(axis=(1, 2))
+        estimate[_rows_of(kind)] += kind.cells.sum(axis=0) * kind.share
+    estimate += labelled.by_presence(labelled.wrong / labelled.chances)
+    slopes = near.slopes[:, :PRESENT]  # of true and of predicted cells
+    step: Floats = (slopes * (estimate - anchor)).sum(axis=(1, 2))
     return step
 
 
@@ -423,7 +425,9 @@ def _too_few_labels(kinds: Sequence[Kind], texts: int, labelled_texts: int) -> s
     for kind in kinds:
         cells = kind.cells.sum()
         if cells > FEW_CELLS * yes_cells and not kind.labelled.any():
-            presence = "present" if kind.is_present else "absent"
+            presence = "absent"
+            if kind.is_present:
+                presence = "present"
             return (
                 f"No cell is labelled among the {cells} where the judge says {kind.says}, and the object is {presence}."
                 " Label more texts."

@@ -207,10 +207,14 @@ class RatioPairs:
         zero = np.zeros(len(self.value))
         unit = np.ones(len(self.value))
         pooled: Floats = (self.part1 + self.part2) / (self.whole1 + self.whole2)
-        own = self._squares(1 / self.whole1, -pooled / self.whole1, -1 / self.whole2, pooled / self.whole2)
-        paired = self._squares(unit, -pooled, -unit, pooled) / (self.whole1 * self.whole2)
+        # the factors of the counts in (e1 / whole1 - e2 / whole2)^2, and in (e1 - e2)^2
+        leisenring = self._squares(
+            1 / self.whole1, -pooled / self.whole1, -1 / self.whole2, pooled / self.whole2
+        )
+        kosinski = self._squares(unit, -pooled, -unit, pooled) / (self.whole1 * self.whole2)
+        variance = np.maximum(leisenring, kosinski)
         independent = self._binomial(pooled, pooled)
-        scale = np.divide(np.maximum(own, paired), independent, out=unit.copy(), where=independent > 0)
+        scale = np.divide(variance, independent, out=unit.copy(), where=independent > 0)
         # at least that of models that err as often where only one of them counts as where both do
         unshared = self._squares(zero, unit, zero, -unit)
         squared_wholes = self.products[:, WHOLE1, WHOLE1] + self.products[:, WHOLE2, WHOLE2]
