@@ -155,6 +155,7 @@ class Kind:
     says: str  # the judge's label, "yes", "no" or "undecided"
     is_present: bool  # whether the objects are present
     cells: Bools  # [texts, classes], which cells are of this kind
+    counts: Ints  # [classes], how many they are
     labelled: Bools  # [n, classes], which of them people labelled
     share: Floats  # [classes], the prediction: the probability that people say yes
     own: Floats  # [classes], the share, drawn towards people's labels of the class
@@ -199,6 +200,7 @@ def _kind(
         says=says,
         is_present=is_present,
         cells=cells,
+        counts=cells.sum(axis=0),
         labelled=labelled,
         share=share,
         own=share + excess / (seen + prior),
@@ -275,7 +277,7 @@ def _anchor(kinds: Sequence[Kind], labelled: LabelledCells) -> Floats:
     anchor = np.zeros((2, labelled.implied.shape[1]))
     for kind in kinds:
         agreed = (kind.labelled & labelled.implied).sum(axis=0)
-        unseen = kind.cells.sum(axis=0) - kind.labelled.sum(axis=0)
+        unseen = kind.counts - kind.labelled.sum(axis=0)
         anchor[_rows_of(kind)] += agreed + unseen * kind.own
     return anchor
 
@@ -289,7 +291,7 @@ def _step(
     """Return how far the scores of the estimated totals are from those at the anchor: [scores]."""
     estimate = np.zeros(anchor.shape)
     for kind in kinds:
-        estimate[_rows_of(kind)] += kind.cells.sum(axis=0) * kind.share
+        estimate[_rows_of(kind)] += kind.counts * kind.share
     estimate += labelled.by_presence(labelled.wrong / labelled.chances)
     slopes = near.slopes[:, :PRESENT]  # of true and of predicted cells
     step: Floats = (slopes * (estimate - anchor)).sum(axis=(1, 2))
@@ -421,9 +423,9 @@ def _too_few_labels(kinds: Sequence[Kind], texts: int, labelled_texts: int) -> s
     fewest = min(FEWEST_TEXTS, texts)
     if labelled_texts < fewest:
         return f"Only {labelled_texts} texts are labelled; expected at least {fewest}."
-    yes_cells = sum(kind.cells.sum() for kind in kinds if kind.says == "yes")
+    yes_cells = sum(kind.counts.sum() for kind in kinds if kind.says == "yes")
     for kind in kinds:
-        cells = kind.cells.sum()
+        cells = kind.counts.sum()
         if cells > FEW_CELLS * yes_cells and not kind.labelled.any():
             presence = "absent"
             if kind.is_present:
@@ -486,14 +488,10 @@ def _sizes(labels: NDArray[np.int8], present: Bools, outvoted: Floats | float) -
     """
     is_yes = labels == 1
     is_no = labels == 0
-    says = np.full(labels.shape, 0.5)
-    says[is_yes] = 1.0
-    says[is_no] = 0.0
+    says = np.select([is_yes, is_no], [1.0, 0.0], default=0.5)
     # an absent object that the judge denies is doubted as far as the judge says yes to the class elsewhere
     doubt_of_no = np.where(present, DOUBT_NO, DOUBT_NO * says.mean(axis=0))
-    doubt = np.full(labels.shape, UNDECIDED)
-    doubt[is_yes] = DOUBT_YES
-    doubt[is_no] = doubt_of_no[is_no]
+    doubt = np.select([is_yes, is_no], [DOUBT_YES, doubt_of_no], default=UNDECIDED)
     doubt = np.maximum(doubt, outvoted)
     variance = doubt * (1 - doubt)
 
