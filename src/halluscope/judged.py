@@ -107,7 +107,9 @@ class Judged(RowsMetric):
 
         Texts that a user gives reply to the authors' prompt unless the options say otherwise.
         """
-        usual = AUTHORS if of_given_texts else OURS
+        usual = OURS
+        if of_given_texts:
+            usual = AUTHORS
         return self.judge_prompts[options.prompts or usual]
 
     def check_rows(self, rows: Sequence[Any]) -> None:
@@ -222,8 +224,11 @@ class Judged(RowsMetric):
         specs = []
         for row, text in zip(rows, texts, strict=True):
             specs.append(prompt.ask(self.fields(row), text))
-        verdicts: list[list[Verdict | None]] = options.verdicts(specs)
-        self.warn_of_verdicts([verdict for of_repeat in verdicts for verdict in of_repeat])
+        verdicts: list[list[Verdict | None]] = options.verdicts(specs)  # of each repeat, of each row
+        of_all_repeats: list[Verdict | None] = []
+        for of_repeat in verdicts:
+            of_all_repeats += of_repeat
+        self.warn_of_verdicts(of_all_repeats)
         criteria = list(self.criteria)
         for name in self.flags:
             criteria.append(Criterion(name, bool))
@@ -263,7 +268,13 @@ class Judged(RowsMetric):
 
     # What else a result holds
 
-    def facts(self, rows: Any, readings: Any, total: Counts, options: Any) -> dict[str, Any]:
+    def facts(
+        self,
+        rows: Any,
+        readings: Any,
+        total: Counts,
+        options: Any,
+    ) -> dict[str, Any]:
         verdicts = readings.verdicts
         facts: dict[str, Any] = {
             self.unread: float(self.unreadable(verdicts.values).mean()),
@@ -332,8 +343,8 @@ def name_of(score: str, group: str) -> str:
 def numbers_of(verdicts: Sequence[Sequence[Verdict | None]], criterion: str) -> Floats:
     """Return what verdicts say of a criterion: [repeats, rows]."""
     repeats = []
-    for verdicts_of_repeat in verdicts:
-        repeats.append([number_of(verdict, criterion) for verdict in verdicts_of_repeat])
+    for of_repeat in verdicts:
+        repeats.append([number_of(verdict, criterion) for verdict in of_repeat])
     return np.array(repeats)
 
 
