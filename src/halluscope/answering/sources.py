@@ -125,7 +125,7 @@ def _in_folder(
     if dataset.file in stored.column_names:
         names = dict(zip(stored[dataset.image_key], stored[dataset.file], strict=True))
     else:
-        names = pictures.called(folder, wanted)
+        names = pictures.file_names(folder, wanted)
     names = {value: names.get(value, str(value)) for value in wanted}
     if odd := [value for value, file in names.items() if not isinstance(file, str)]:
         raise ValueError(f"The image {odd[0]} of {name} has no file name, but {short_repr(names[odd[0]])}.")
@@ -142,7 +142,7 @@ def find_images(
     """
     if not dataset:
         path = path_of(folder or "")
-        names = pictures.called(path, wanted)
+        names = pictures.file_names(path, wanted)
         return names, pictures.of_folder(path, {*names.values()}, keep=0)
     source = open_source(dataset, folder, keep=0)
     keys, columns = source.rows[source.key], (source.key, source.dataset.file)
