@@ -117,6 +117,7 @@ def prepare(
         target=benchmark.target,
         index_columns=one.index,
         also_by=one.also_by,
+        by_question=one.by_question,
         **hooks,
     )
     origin, built = _origin(benchmark, dataset, options), [*_built(dataset)]

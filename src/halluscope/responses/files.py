@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -22,7 +22,7 @@ from halluscope.paths import is_there, path_of
 from halluscope.reading import tables
 from halluscope.reading.columns import alike, contradicting, plain, second_names
 from halluscope.reading.tables import Located
-from halluscope.responses import text_column
+from halluscope.responses import answer_lists, text_column
 from halluscope.responses.cells import is_nothing, label_in, text_in, yes_no_labels
 from halluscope.responses.image_urls import URLS
 from halluscope.responses.names import IDS, IMAGES, LABEL, QUESTIONS, SAYS, TEXTS, is_image_file
@@ -87,6 +87,7 @@ class Responses(NamedTuple):
     source: str  # the file, for messages
     each: Sequence[Response]  # the responses, at least one
     sampled: bool = False  # whether a harness wrote them
+    is_column_known: bool = False  # whether the form of the file says which column holds them
     # the numbers that a file states beside its rows, by their last key, such as scores
     figures: Mapping[str, float] = {}
     labels: Sequence[str] = ()  # the labels, such as 1 and 0, that are read as "yes" and "no"
@@ -116,6 +117,7 @@ class _Stated:
     model: str = ""
     figures: dict[str, float] = field(default_factory=dict)
     is_table: bool = False  # whether rows come from a table, where an empty text and none look alike
+    is_answer_list: bool = False  # whether rows come from a file whose columns have fixed places
 
 
 # The columns whose values matter to how responses are read
@@ -124,18 +126,19 @@ _MATTERING = {*TEXTS, *IDS, *IMAGES, *URLS, *QUESTIONS, *("label", "sampling", "
 
 def read(given: Sequence[Given], how: Reading = USUAL) -> list[Responses]:
     """Read the responses of several LVLMs, each with a name of its own."""
-    named = [_files(one) for one in given]
-    check_once(file for _, files, _ in named for file in files)
+    sources = [_source(one) for one in given]
+    files = [file for source in sources for file in source.files]
+    check_once(files)
     if how.options.sheet is not None:
-        _check_sheets([file for _, files, _ in named for file in files])
-    each = [_read(name, files, rows, how) for name, files, rows in named]
+        _check_sheets(files)
+    each = [_read(source, how) for source in sources]
     count = Counter(one.name for one in each)
     # a name that several files' rows state is the user's, or none
     names = [
-        name or (one.name if count[one.name] == 1 else "")
-        for one, (name, *_) in zip(each, named, strict=True)
+        source.name or (one.name if count[one.name] == 1 else "")
+        for one, source in zip(each, sources, strict=True)
     ]
-    whole = _names(names, [files for _, files, _ in named])
+    whole = _names(names, [source.place for source in sources])
     return [one._replace(name=name) for one, name in zip(each, whole, strict=True)]
 
 
@@ -199,22 +202,35 @@ def _held(row: Row, text: str) -> Row:
     return held
 
 
-def _files(given: Given) -> tuple[str, list[Path], Sequence[Row]]:
-    """Return the user's name for responses, and their files or rows."""
+@dataclass(frozen=True)
+class _Source:
+    """Where the responses of one LVLM are."""
+
+    name: str = ""  # the user's name for it
+    files: Sequence[Path] = ()
+    rows: Sequence[Row] = ()
+    place: Path | None = None  # the file or folder by which it is named if nothing else names it
+
+
+def _source(given: Given) -> _Source:
     if isinstance(given, tuple):
-        return given[0], *_files(given[1])[1:]
+        return replace(_source(given[1]), name=given[0])
     if isinstance(given, Mapping):
-        return "", [], [row for _, row in tables.by_id(given, "responses")]
+        return _Source(rows=[row for _, row in tables.by_id(given, "responses")])
     if hasattr(given, "to_dict") and hasattr(given, "columns"):  # a pandas DataFrame
         _check_once([*given.columns])
-        return "", [], given.to_dict("records")
+        return _Source(rows=given.to_dict("records"))
     if isinstance(given, str | Path):
         name, equals, parts = str(given).partition("=")
         if equals and name and not is_there(str(given)):
-            return name, [path_of(part.strip()) for part in parts.split(",")], []
-        return "", [path_of(given)], []
+            files = []
+            for part in parts.split(","):
+                files += answer_lists.files_at(path_of(part.strip()))
+            return _Source(name, files)
+        place = path_of(given)
+        return _Source(files=answer_lists.files_at(place), place=place)
     rows = listed("responses", given, "a file, a list of rows with an id and a text, a table, or {id: text}")
-    return "", [], [{TEXTS[0]: row} if isinstance(row, str) else row for row in rows]
+    return _Source(rows=[{TEXTS[0]: row} if isinstance(row, str) else row for row in rows])
 
 
 def _check_once(columns: Sequence[Any]) -> None:
@@ -227,14 +243,15 @@ def _check_once(columns: Sequence[Any]) -> None:
             )
 
 
-def _names(names: list[str], files: Sequence[Sequence[Path]]) -> list[str]:
-    """Name the LVLMs that have no name by their files, with as many folders as tell the names apart."""
+def _names(names: list[str], places: Sequence[Path | None]) -> list[str]:
+    """Name the LVLMs that have no name by their places, with as many folders as tell the names apart."""
     folders = [
-        [] if name or not own else [*own[0].resolve().parent.parts[1:]]
-        for name, own in zip(names, files, strict=True)
+        [] if name or not place else [*place.resolve().parent.parts[1:]]
+        for name, place in zip(names, places, strict=True)
     ]
     names = [
-        name or (plain_name(own[0]) if own else "responses") for name, own in zip(names, files, strict=True)
+        name or (plain_name(place) if place else "responses")
+        for name, place in zip(names, places, strict=True)
     ]
     while alike := [index for index, name in enumerate(names) if names.count(name) > 1]:
         if not any(folders[index] for index in alike):
@@ -247,11 +264,13 @@ def _names(names: list[str], files: Sequence[Sequence[Path]]) -> list[str]:
     return names
 
 
-def _read(name: str, files: Sequence[Path], rows: Sequence[Row], how: Reading) -> Responses:
+def _read(given: _Source, how: Reading) -> Responses:
     """Read responses, by the user's name, that of the model that a harness or each row states, or none."""
-    source, stated = ", ".join(map(str, files)) or "responses", _Stated()
+    files = given.files
+    source = ", ".join(map(str, files)) or "responses"
+    stated = _Stated()
     cut_ends = CutEnds(allowed=how.options.partial)
-    found = tables.objects(islice(_located(files, rows, how, stated, cut_ends), how.options.limit))
+    found = tables.objects(islice(_located(files, given.rows, how, stated, cut_ends), how.options.limit))
     if not found:
         raise ValueError(f"{source} holds no responses; expected one JSON object per line, or a table.")
     for end, beside in ((0, 1), (-1, -2)) if len(found) > 2 else ():
@@ -279,7 +298,15 @@ def _read(name: str, files: Sequence[Path], rows: Sequence[Row], how: Reading) -
     longest = max(each, key=lambda one: len(one.text))
     limits.check("cell", len(longest.text), f"{longest.where}: {longest.column}")
     return Responses(
-        name or stated.model, source, each, sampled, stated.figures, labels, blank, cut_ends.places
+        given.name or stated.model,
+        source,
+        each,
+        sampled=sampled,
+        is_column_known=sampled or stated.is_answer_list,
+        figures=stated.figures,
+        labels=labels,
+        blank=blank,
+        cut_ends=cut_ends.places,
     )
 
 
@@ -375,8 +402,8 @@ def text_of(row: Row, where: str, columns: tuple[str, ...] = ()) -> tuple[str, s
 
 
 def located(file: Path, cut_ends: CutEnds | None = None) -> Iterator[Located]:
-    """Yield a file's rows, whatever they are, with their locations."""
-    return _located([file], [], USUAL, _Stated(), cut_ends)
+    """Yield a file's rows, whatever they are, with their locations; or those of a folder of text files."""
+    return _located(answer_lists.files_at(file), [], USUAL, _Stated(), cut_ends)
 
 
 def _located(
@@ -437,6 +464,10 @@ def _of_file(file: Path, how: Reading, stated: _Stated, choices: tables.Choices)
         for _, header in _members(file, "header"):
             stated.model = _text(_at(header, "eval", "model"))
         yield from _inspected(_members(file, "samples/"), str(file))
+        return
+    if answer_lists.is_answer_list(file):
+        stated.is_answer_list = True
+        yield from answer_lists.rows(file)
         return
     stated.is_table |= ending(file) in TABLES
     for where, row in tables.rows(file, choices):
@@ -680,6 +711,15 @@ def _of_samples(found: Sequence[Located], tasks: Collection[str]) -> Iterator[Lo
         yield where, own | {TEXTS[0]: sample["filtered_resps"]}
 
 
+def _image_in_scores(sample: Row) -> Row:
+    """Return the image that a sample's scores name as the question's id, which lmms-eval logs without the document."""
+    for value in sample.values():
+        image = _at(value, "question_id")
+        if isinstance(image, str) and is_image_file(image):
+            return {"image": image}
+    return {}
+
+
 def _of_sample(sample: Row, where: str, tasks: Collection[str]) -> Row:
     """Return what a sample says about its row."""
     if not sample.keys() >= SAMPLE:
@@ -693,7 +733,7 @@ def _of_sample(sample: Row, where: str, tasks: Collection[str]) -> Row:
     about = doc if isinstance(doc, Mapping) else next(iter(held), {})
     task = about.get(TASK)
     if not about and isinstance(prompt, str):
-        about = {"prompt": prompt}
+        about = {"prompt": prompt, **_image_in_scores(sample)}
     if not about or (task is not None and tasks and task not in [*tasks]):
         named = f"of the task {short_repr(task)}" if task else "that names no task and holds no row (doc)"
         raise ValueError(

@@ -8,7 +8,7 @@ compared is counted (`Matched.uncompared`).
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -95,6 +95,8 @@ class Identity(NamedTuple):
     index_columns: tuple[str, ...] = ()
     # columns of responses that together identify a row too -> the columns of the rows
     also_by: Mapping[str, str] = {}
+    # whether responses without the rows' ids state their row by its image and its question
+    by_question: bool = False
     # returns a row's right answers by the other known versions of the questions
     other_answers: Callable[[Any], Sequence[Any]] = lambda row: ()
     # whether texts are the right answers to rows by a known version whose answers only a digest tells
@@ -245,7 +247,7 @@ def _past_prompts(
     """
     each = responses.each
     texts = [None if response.missing else response.text for response in each]
-    if identity.options.text_columns or responses.sampled or not mostly_ask(texts):
+    if identity.options.text_columns or responses.is_column_known or not mostly_ask(texts):
         return responses, ()
     known = set(map(_question, rows)) - {""}
     questions = [question_in([text or ""], known) for text in texts]
@@ -370,8 +372,13 @@ class _Matching:
         """Match by what identifies: ids, or the order without ids, else images and questions."""
         if found := self.by_cells():
             return found
+        if self.identity.by_question and not self._state_ids():
+            found = self.by_image_and_question()
+            if found:
+                return found
         refusals: list[ValueError] = []
-        if self.identity.also_by and not self._holds(self.identity.id[0]):
+        are_ids = not self.identity.by_question  # whether the other columns identify a row
+        if self.identity.also_by and are_ids and not self._holds(self.identity.id[0]):
             try:
                 return self.by_other_columns()
             except ValueError as error:
@@ -656,6 +663,73 @@ class _Matching:
         asked = [Asked(_images_of(row), _question(row), getattr(row, target, "")) for row in rows]
         return [rows[place] for place in rows_of(asked, questions)]
 
+    def _state_ids(self) -> bool:
+        """Whether a response has the id of a row, or the user says where ids are."""
+        if self.identity.options.id_column:
+            return True
+        name = self.identity.id[0]
+        known = {str(getattr(row, name)) for row in self.rows}
+        return any(str(response.row.get(name)) in known for response in self.each)
+
+    def by_image_and_question(self) -> _Pairs | None:
+        """Match by the image that each response states, and by which of the image's questions stands in what it states.
+
+        Files of images are compared without their endings. None if no response states an image of the dataset.
+        """
+        asked = defaultdict[str, list[int]](list)
+        for place, row in enumerate(self.wanted):
+            asked[_stem(row.file_name)].append(place)
+        images = [self._image_among(response, asked) for response in self.each]
+        if not any(images):
+            return None
+        answered: dict[int, Response] = {}
+        for response, image in zip(self.each, images, strict=True):
+            place = self._place_of_question(response, [*asked.get(image, ())])
+            if answered.setdefault(place, response) is not response:
+                raise _Repeated(
+                    f"{response.where} answers {self._named(self.wanted[place])}, as {answered[place].where} does; "
+                    "expected one response per row. Remove one of them."
+                )
+        places = sorted(answered)
+        rows = [self.wanted[place] for place in places]
+        self._check_none_missing(self._missing(self.wanted, rows), len(self.wanted))
+        pairs = [(self.wanted[place], answered[place]) for place in places]
+        return _Pairs(f"{IMAGE} and {QUESTION}", pairs, len(self.wanted), {"question": [SAME] * len(pairs)})
+
+    def _image_among(self, response: Response, known: Collection[str]) -> str:
+        """Return the first of the known images that a response states; "" for none."""
+        for name in IMAGES:
+            image = _stem(response.row.get(name, ""))
+            if name != response.column and image in known:
+                return image
+        return ""
+
+    def _place_of_question(self, response: Response, places: Sequence[int]) -> int:
+        """Return which of the rows that are about a response's image asks the question that it states."""
+        texts = []
+        for name in self.questions:
+            text = response.row.get(name)
+            if name != response.column and isinstance(text, str):
+                texts.append(plain_question(text))
+        fitting = []
+        for place in places:
+            if any(_question(self.wanted[place]) in text for text in texts):
+                fitting.append(place)
+        if fitting:  # a question may begin with another one
+            return max(fitting, key=lambda place: len(_question(self.wanted[place])))
+        stated = " or ".join(short_repr(text, 120) for text in texts) or "no question"
+        if not places:
+            raise _UnknownId(
+                f"{response.where} states {stated}, and no image of the {len(self.wanted):,} rows of the dataset; "
+                f"expected the name of the image, such as {self.wanted[0].file_name}, in each response. Are these the "
+                "responses to this dataset?"
+            )
+        own = " and ".join(short_repr(self.wanted[place].question, 120) for place in places[:4])
+        raise _UnknownId(
+            f"{response.where} states {stated}; the dataset asks about {self.wanted[places[0]].file_name}: {own}. Are "
+            "these the responses to this dataset? Remove those to other questions."
+        )
+
     def by_cells(self) -> _Pairs | None:
         """Match a file that holds each image and question once, with the names of its sets in one cell ("a,b").
 
@@ -789,7 +863,7 @@ class _Matching:
 
     def with_text_column(self, pairs: list[Pair], responses: Responses) -> _Decided:
         """Take the texts of another column if those that were matched are right answers or prompts."""
-        if self.identity.options.text_columns or responses.sampled:
+        if self.identity.options.text_columns or responses.is_column_known:
             return _Decided(pairs, (), responses.labels)
         once = {id(response): (row, response) for row, response in pairs}  # one may belong to several rows
         rows = [row for row, _ in once.values()]
@@ -996,6 +1070,14 @@ def _image(name: object) -> str:
     if "%" in base or "?" in base:
         base = file_in(str(name))
     return _plain(base)
+
+
+def _stem(name: object) -> str:
+    """Return the name of an image's file as images are compared, without its ending."""
+    image = _image(name)
+    if not is_image_file(image):
+        return image
+    return image.rpartition(".")[0]
 
 
 def _base(name: object) -> str:

@@ -7,7 +7,7 @@ A folder is written whole or not at all, and never over another one; it is read 
   (`ballots`, see `halluscope.judging.votes.SIGNS`), and what the metric took from the dataset's row (`inputs`).
 - `replies.jsonl`: a grader's replies, by the prompt's sha256; only if a language model gave verdicts.
 - `run.json`: facts about the run: command, versions, signature, options, judges.
-- `files/`: copies of the files that options name, such as a certificate.
+- `files/`: copies of the files that options name, such as a list of synonyms.
 - `SHA256SUMS`: a checksum per file, in the format of `sha256sum --check`.
 
 Whoever changes a file can also rewrite its checksum, so `differences` scores rows and replies again, without any judge.
@@ -369,7 +369,7 @@ def _plain(value: Any, records: bool = True) -> Any:
     )
 
 
-# Files that options name, such as a certificate: the folder has copies
+# Files that options name, such as a list of synonyms: the folder has copies
 
 
 def _with_files(benchmark: Benchmark, options: Values, change: Callable[[str, str], str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from halluscope.benchmark import Dataset, Score
+from halluscope.benchmark import Column, Dataset, Preset, Score
 from halluscope.benchmarks.amber import conventions, counting, data
 from halluscope.benchmarks.amber.data import ROWS, TASKS, AmberRow
 from halluscope.benchmarks.amber.reading import (
@@ -66,9 +66,9 @@ class AmberOptions(Options):
     )
     reader: str = option(
         readers.LEMMINFLECT,
-        "what finds nouns: lemminflect (default), nltk, as in the authors' script (extra nltk), or spacy (extra spacy)",
-        about='what finds a description\'s nouns: "lemminflect", a dictionary and a few rules; "nltk", which tags '
-        "words as the authors' script does, with nltk's data; or \"spacy\", whose en_core_web_sm tags words too",
+        "what finds nouns: lemminflect (default), or nltk, as in the authors' script (extra nltk)",
+        about='what finds a description\'s nouns: "lemminflect", a dictionary and a few rules, or "nltk", which tags '
+        "words as the authors' script does, with nltk's data",
         check=check_reader,
     )
     similar: str | Path | Sequence[Sequence[str]] | None = option(
@@ -157,6 +157,18 @@ class.
     )
 
     principal = "amber"
+    presets = {
+        "preference": Preset(
+            3,
+            (
+                Column("chair", "CHAIR"),
+                Column("cover", "Cover"),
+                Column("hal", "Hal"),
+                Column("cog", "Cog"),
+                Column("f1", "F1"),
+            ),
+        )
+    }
     scores = {
         "amber": Score("higher"),
         "chair": Score("lower"),
@@ -413,8 +425,8 @@ def compute(
 
     Raises:
         ValueError: for any bad input.
-        MissingExtra: without the reader's package (pip install 'halluscope[words]', [nltk] or [spacy]).
-        FileNotFoundError: without the data that nltk needs, or spaCy's model.
+        MissingExtra: without the reader's package (pip install 'halluscope[words]' or [nltk]).
+        FileNotFoundError: without the data that nltk needs.
     """
     chosen = METRIC.chosen(options)
     if nouns is not None:
