@@ -120,8 +120,8 @@ def _unless_annotation(entry: dict[str, Any]) -> dict[str, Any] | None:
     return entry
 
 
-def _read(row: Any, where: str, _: int) -> ImageObjects:
-    """Read a row; the number of the row is not needed, as `read_once` passes it for rows without an id."""
+def _read(row: Any, where: str, number: int) -> ImageObjects:
+    """Read the row that stands there; its number is not needed, because every row names its image."""
     if isinstance(row, ImageObjects):
         return row
     if not isinstance(row, Mapping) or "image_id" not in row or not isinstance(row.get("objects"), list):

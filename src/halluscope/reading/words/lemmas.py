@@ -198,5 +198,5 @@ def version() -> str:
     """Return the dictionary's name and version for a signature: another dictionary may give other words."""
     from importlib import metadata
 
-    dictionary()
+    dictionary()  # if it is missing, the error says what to install
     return f"lemminflect-{metadata.version('lemminflect')}"

@@ -147,12 +147,12 @@ def _parts(token: str) -> tuple[str, ...]:
     if "'" not in token:
         return _JOINED.get(token, (token,))
     if _OPENING.match(token):
-        return ("'", *_without_clitic(token[1:]))
-    return _without_clitic(token)
+        return ("'", *_split_at_clitic(token[1:]))
+    return _split_at_clitic(token)
 
 
-def _without_clitic(token: str) -> tuple[str, ...]:
-    """Return the word, and the clitic at its end if it has one."""
+def _split_at_clitic(token: str) -> tuple[str, ...]:
+    """Return a word, and the clitic at its end if it has one."""
     match = _CLITIC.fullmatch(token)
     if match is None:
         return (token,)
