@@ -4,7 +4,7 @@ A missing verdict is NaN and counts in no score, neither as good nor as bad.
 """
 
 import math
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -146,16 +146,19 @@ def read_given(
     responses: str,
     ids: Sequence[Hashable],
     criteria: Sequence[Criterion],
+    by_our_names: Callable[[Mapping[str, Any], str], Mapping[str, Any]],
 ) -> list[Mapping[str, Any]]:
     """Read verdicts from a file (JSON lines or a JSON list, each row with `id`) or from a run, in the ids' order.
 
     Other people's files may have an `index` instead of the id, and the judge's reply instead of a verdict; or be chat
-    completions in the questions' order.
+    completions in the questions' order. `by_our_names` takes a row and its place, and returns it by our names.
     """
     found: dict[Hashable, Mapping[str, Any]] = {}
     names, known = [one.name for one in criteria], {*ids}
     rows = completions.with_ids([*_rows(path_of(file), responses)], ids, REPLIES[0], str(file))
     for where, row in rows:
+        if isinstance(row, Mapping):
+            row = by_our_names(row, where)
         if isinstance(row, Mapping) and row.get("id") is None and "index" in row:
             row = {**row, "id": row["index"]}
         if not isinstance(row, Mapping) or "id" not in row:
