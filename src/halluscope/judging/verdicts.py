@@ -146,7 +146,7 @@ def read_given(
     responses: str,
     ids: Sequence[Hashable],
     criteria: Sequence[Criterion],
-    by_our_names: Callable[[Mapping[str, Any], str], Mapping[str, Any]],
+    by_our_names: Callable[[Mapping[str, Any], str], Mapping[str, Any]] = lambda row, where: row,
 ) -> list[Mapping[str, Any]]:
     """Read verdicts from a file (JSON lines or a JSON list, each row with `id`) or from a run, in the ids' order.
 
