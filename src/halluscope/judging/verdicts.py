@@ -173,10 +173,12 @@ def read_given(
                 f"{where} is the second verdict on the id {key}; expected one. Remove one of them."
             )
         reply = reply_of(row, names)
-        if reply is None:
-            found[key] = {name: row[name] for name in names if name in row}
-        else:
+        if reply is not None:
             found[key] = {REPLIES[0]: reply}
+        elif row.keys() >= {*names}:
+            found[key] = {name: row[name] for name in names}
+        else:
+            raise ValueError(f"{where} is {short_repr(row)}; expected an object with id, {', '.join(names)}.")
     if missing := [key for key in ids if key not in found]:
         raise ValueError(
             f"{file} has no verdict on {len(missing):,} of the {len(ids):,} questions, such as id {missing[0]} of "

@@ -65,9 +65,13 @@ def complete(rows: Sequence[Question], contexts: Readable, answers: Readable) ->
     completed = []
     for row in rows:
         if row.file_name not in caption_of:
-            raise BuildError(f"{contexts} says nothing of the image {row.file_name}; get context.jsonl again.")
+            raise BuildError(
+                f"{contexts} says nothing of the image {row.file_name}; get context.jsonl again."
+            )
         if row.id not in answer_of:
-            raise BuildError(f"{answers} has no answer to the question {row.id}; get answers_gpt4.jsonl again.")
+            raise BuildError(
+                f"{answers} has no answer to the question {row.id}; get answers_gpt4.jsonl again."
+            )
         if asked[row.id] != row.question:
             raise BuildError(
                 f"{answers} answers {short_repr(asked[row.id])} as the question {row.id}; expected "
@@ -82,7 +86,9 @@ def texts_by(file: Readable, key: str, text: str) -> dict[Any, str]:
     texts: dict[Any, str] = {}
     for where, row in json_rows(file):
         if not isinstance(row, Mapping) or not isinstance(row.get(text), str):
-            raise BuildError(f"{where} is {short_repr(row)}; expected an object with {key} and {text}, a text.")
+            raise BuildError(
+                f"{where} is {short_repr(row)}; expected an object with {key} and {text}, a text."
+            )
         about = row.get(key)
         if not isinstance(about, str) and not is_id(about):
             raise BuildError(f"{where}: {key} is {short_repr(about)}; expected a name or a whole number.")

@@ -54,7 +54,7 @@ class LLaVABenchOptions(JudgedOptions):
     rule: str | Path | None = option(
         None,
         "LLaVA's rule.json, which holds the authors' words for --prompts authors",
-        about='LLaVA\'s rule.json, with the authors\' words: prompts="authors" asks in them, and they are checked',
+        about="LLaVA's rule.json, with the authors' words: prompts=\"authors\" asks in them, and they are checked",
         check=check_rule,
         metavar="FILE",
     )
@@ -169,9 +169,9 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
         for number, row in enumerate(rows):
             if row.context is None or row.answer is None:
                 raise ValueError(
-                    f"references[{number}] has no context or no answer, which a judge compares the response with. Build "
-                    "the dataset from all three files of the authors (halluscope build llava_bench --source FOLDER), "
-                    "or give ratings."
+                    f"references[{number}] has no context or no answer, which a judge compares the response with. "
+                    "Build the dataset from all three files of the authors (halluscope build llava_bench --source "
+                    "FOLDER), or give ratings."
                 )
 
     def fields(self, row: Question) -> dict[str, Any]:

@@ -12,7 +12,6 @@ TABLES = (
         title="LLaVA-Bench (In-the-Wild)",
         source="the authors' Model Zoo",
         url="https://github.com/haotian-liu/LLaVA/blob/main/docs/MODEL_ZOO.md",
-        facts=("tuning",),
         not_in_percent=("score", "score/conv", "score/detail", "score/complex"),
         highest=1000,
     ),
