@@ -14,13 +14,14 @@ import numpy as np
 from halluscope.benchmark import Dataset, Judges, Score
 from halluscope.benchmarks.llava_bench import reading
 from halluscope.benchmarks.llava_bench.data import CATEGORIES, QUESTIONS, Question
-from halluscope.benchmarks.llava_bench.reading import HIGHEST, MODEL, OPERA, REFERENCE, plain_rating
+from halluscope.benchmarks.llava_bench.reading import HIGHEST, MODEL, PROMPTS, REFERENCE, plain_rating
 from halluscope.judged import AUTHORS, OURS, PART, Adds, Judged, JudgedOptions, name_of
 from halluscope.judging.options import given_verdicts_option, judge_option, max_tokens_option
 from halluscope.judging.verdict_prompts import VerdictPrompt
 from halluscope.judging.verdicts import Criterion
 from halluscope.metric import Scores
-from halluscope.options import option, takes
+from halluscope.options import check_effect, option, takes
+from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.sanitize import short_repr
 from halluscope.stats.intervals import AMOUNT, Counts, Range
 from halluscope.stats.ratios import Floats, ratio
@@ -49,7 +50,7 @@ class LLaVABenchOptions(JudgedOptions):
         "replies in --ratings rate",
         about='whose wording of the prompt to use: "ours", or "authors", which needs `rule`. The others say which of '
         "two aspects is scored, where `ratings` are replies of GPT-4V to OPERA's prompt",
-        choices=(OURS, AUTHORS, *OPERA),
+        choices=tuple(PROMPTS),
     )
     rule: str | Path | None = option(
         None,
@@ -68,22 +69,9 @@ class LLaVABenchOptions(JudgedOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.prompts in OPERA and self.ratings is None:
-            raise ValueError(
-                f"prompts is {self.prompts!r}, whose judge sees the image, but no ratings are given, and judges see no "
-                "image here; expected replies to OPERA's prompt as ratings (--ratings FILE)."
-            )
-        is_asked = self.prompts == AUTHORS and self.ratings is None
-        if is_asked and self.rule is None:
-            raise ValueError(
-                "prompts is 'authors', and no rule is named; expected the path of LLaVA's rule.json as rule (--rule "
-                f"FILE), which holds the authors' words: {reading.RULE_URL}."
-            )
-        if self.rule is not None and not is_asked:
-            raise ValueError(
-                "rule has no effect: no judge is asked in the authors' words. Leave it out, or pass prompts='authors' "
-                "(--prompts authors) and no ratings."
-            )
+        if self.prompts != AUTHORS or self.ratings is not None:
+            why = "no judge is asked in the authors' words, which takes prompts='authors' and no ratings"
+            check_effect({"rule": self.rule}, ["rule"], why)
 
     @property
     def given(self) -> Sequence[Any] | None:
@@ -128,7 +116,7 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
         "unreadable": Score("lower", is_mean=True),
     }
     ranges = {
-        **Judged.ranges,
+        MEAN_WORDS: AMOUNT,
         SCORE: AMOUNT,  # a response may be rated above GPT-4's answer
         MODEL_MEAN: Range(0, HIGHEST),
         REFERENCE_MEAN: Range(0, HIGHEST),
@@ -155,14 +143,25 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
     rows_published = 60
     criteria = (Criterion(REFERENCE, float, HIGHEST), Criterion(MODEL, float, HIGHEST))
     notes = {"reason": ""}
-    judge_prompts = {OURS: reading.OURS, AUTHORS: reading.AUTHORS, **OPERA}
+    judge_prompts = PROMPTS
     counted = {MODEL_MEAN: ("rated", "model_points"), REFERENCE_MEAN: ("rated", "reference_points")}
 
     # What a judge is asked
 
     def judge_prompt(self, options: LLaVABenchOptions, of_given_texts: bool = False) -> VerdictPrompt:
+        prompt = super().judge_prompt(options, of_given_texts)
+        if of_given_texts or options.prompts in (None, OURS):
+            return prompt
+        if options.prompts != AUTHORS:
+            raise ValueError(
+                f"prompts is {options.prompts!r}, whose judge sees the image, but judges see no image here; expected "
+                "replies to OPERA's prompt as ratings (--ratings FILE)."
+            )
         if options.rule is None:
-            return super().judge_prompt(options, of_given_texts)
+            raise ValueError(
+                "prompts is 'authors', and no rule is named; expected the path of LLaVA's rule.json as rule (--rule "
+                f"FILE), which holds the authors' words: {reading.RULE_URL}."
+            )
         return replace(reading.AUTHORS, rule=reading.load_rule(options.rule))
 
     def check_rows(self, rows: Sequence[Question]) -> None:
@@ -185,7 +184,8 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
                 f"{where}: tuple is {short_repr(row['tuple'])}; expected two ratings, of GPT-4's answer and of the "
                 "response."
             )
-        values = {**row, **rating}
+        values = dict(row)
+        values.update(rating)
         if "question_id" in row:
             values["id"] = row["question_id"]
         return values
@@ -205,7 +205,9 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
 
     def by_repeat(self, sums: Counts) -> Scores:
         scores = {}
-        for group in ("", *CATEGORIES):
+        groups = [""]
+        groups += CATEGORIES
+        for group in groups:
             model = name_of(MODEL_MEAN, group)
             if model in sums:
                 reference = sums[name_of(REFERENCE_MEAN, group)]

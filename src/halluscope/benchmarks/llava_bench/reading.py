@@ -160,6 +160,7 @@ def load_rule(path: str | Path) -> str:
     """
     file = path_of(path)
     rules = read_json(file)
+    prompts = []
     for name in RULES:
         rule = rules.get(name) if isinstance(rules, Mapping) else None
         prompt = rule.get("prompt") if isinstance(rule, Mapping) else None
@@ -173,7 +174,8 @@ def load_rule(path: str | Path) -> str:
                 f"{file}: the prompt {name} is not the authors': its sha256 is {digest}, expected {RULE_SHA256}. Get "
                 f"LLaVA's rule.json ({RULE_URL}), or leave prompts='authors' (--prompts authors) out."
             )
-    return prompt
+        prompts.append(prompt)
+    return prompts[0]
 
 
 RATING = {"type": "integer", "enum": list(range(LOWEST, HIGHEST + 1))}
@@ -192,8 +194,9 @@ AUTHORS = AuthorsPrompt("authors-1", FRAME, read_words, refusal_of_words)
 ACCURACY = Aspect("accuracy")
 DETAILEDNESS = Aspect("detailedness")
 
-# By the values of the option `prompts`
-OPERA = {
+PROMPTS = {  # by the values of the option `prompts`
+    "ours": OURS,
+    "authors": AUTHORS,
     "opera-accuracy": WordPrompt("opera-accuracy-1", "", ACCURACY.read, ACCURACY.refusal),
     "opera-detailedness": WordPrompt("opera-detailedness-1", "", DETAILEDNESS.read, DETAILEDNESS.refusal),
 }

@@ -2,15 +2,8 @@
 
 from collections.abc import Iterator
 
-from halluscope.benchmarks.llava_bench.metric import (
-    METRIC,
-    MODEL,
-    MODEL_MEAN,
-    REFERENCE,
-    REFERENCE_MEAN,
-    SCORE,
-)
-from halluscope.benchmarks.llava_bench.reading import HIGHEST, LOWEST
+from halluscope.benchmarks.llava_bench.metric import METRIC, MODEL_MEAN, REFERENCE_MEAN, SCORE
+from halluscope.benchmarks.llava_bench.reading import HIGHEST, LOWEST, MODEL, REFERENCE
 from halluscope.reporting.judged_report import JudgedReport, Shown
 from halluscope.reporting.tables import Values
 
