@@ -54,6 +54,7 @@ VERDICTS = {
     "mmhal": ("ratings", [6, 2]),
     "gavie": ("ratings", [{"relevancy": 9, "accuracy": 10}, {"relevancy": 3, "accuracy": 1}]),
     "haloquest": ("ratings", [True, False]),
+    "llava_bench": ("ratings", [(8, 6), (9, 3)]),
     "hallusionbench": ("correctness", [1, 0]),
 }
 
