@@ -231,9 +231,9 @@ def _llava_bench(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     answers = []
     for number, category in enumerate(("conv", "detail", "complex")):
         text = f"What about its {category}?"
-        questions.append({"question_id": number, "image": "001.jpg", "text": text, "category": category})
+        questions.append({"question_id": number, "image": "10.jpg", "text": text, "category": category})
         answers.append({"question_id": number, "prompt": text, "text": "There are two dogs."})
-    contexts = [{"id": "001", "image": "001.jpg", "caption": "Two dogs on the lawn."}]
+    contexts = [{"id": "10", "image": "10.jpg", "caption": "Two dogs on the lawn."}]
     files = {"questions": questions, "answers_gpt4": answers, "context": contexts}
     for name, rows in files.items():
         (inputs / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))

@@ -202,7 +202,7 @@ CASES = [
         llava_reply,
         (10, 1, 5),
         "The rating is {}.",
-        ("score", "model_mean"),
+        ("model_mean",),
         "unreadable",
         True,
     ),
