@@ -2,7 +2,6 @@
 
 import inspect
 import math
-import runpy
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,8 +13,7 @@ from halluscope import cli, registry
 from halluscope.benchmark import HIGHER, LOWER, QUESTION, Benchmark
 from halluscope.building import spec
 from halluscope.errors import HubError, RegistryError, WithoutEffect
-from halluscope.hub import contents
-from halluscope.hub.space import LINES, Page
+from halluscope.hub import contents, space
 from halluscope.options import defaults, keywords
 from halluscope.paths import share
 from halluscope.runs import folder as folders
@@ -40,10 +38,8 @@ each_room = pytest.mark.parametrize("room", [pytest.param(one, id=one.name) for 
 
 def example(benchmark: Benchmark) -> tuple[list[Any], list[Any], dict[str, Any]]:
     """Return the example on the metric's page: predictions, references and options."""
-    page: Page = runpy.run_path(str(share("metrics", benchmark.name, "app.py")))["page"]
-    rows = [box.rows(box.example, LINES) for box in (page.predictions, page.references)]
-    options = {name: value for name, value in page.options.items() if name in benchmark.keywords}
-    return rows[0], rows[1], options
+    page = space.page(benchmark.name)
+    return list(page.predictions), list(page.references), page.options
 
 
 def scored(benchmark: Benchmark, tmp_path, **options: Any) -> dict[str, Any]:
@@ -382,6 +378,7 @@ def test_the_face():
             "load_judge",
             "report",
             "score",
+            "table",
             "verify",
         )
     }

@@ -7,7 +7,6 @@ import hashlib
 import json
 import math
 import os
-import runpy
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,8 +18,7 @@ from hypothesis import strategies as st
 
 from halluscope import cli, registry
 from halluscope.benchmark import Benchmark
-from halluscope.hub.space import Page
-from halluscope.paths import share
+from halluscope.hub import space
 from tests import malformed_files, small_datasets
 from tests.malformed_files import BYTES, ODD
 
@@ -96,7 +94,7 @@ def _good(benchmark: Benchmark, folder: Path) -> tuple[list[str], Path]:
 
 def _offline(benchmark: Benchmark, folder: Path) -> list[str]:
     """Return the options with which a benchmark needs no language model and no network."""
-    page: Page = runpy.run_path(str(share("metrics", benchmark.name, "app.py")))["page"]
+    page = space.page(benchmark.name)
     offered = {option.name for option in benchmark.options}
     words = []
     for name, value in page.options.items():

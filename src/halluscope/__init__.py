@@ -31,6 +31,7 @@ __all__ = [
     "load_judge",
     "report",
     "score",
+    "table",
     "verify",
 ]
 
@@ -123,6 +124,28 @@ def compare(
     from halluscope.stats.bootstrap import Bootstrap
 
     return results.compare(runs, scores, Bootstrap(bootstrap, seed, level))
+
+
+def table(*runs: str | Path, preset: str = "", scores: Sequence[str] = ()) -> Printed:
+    """Put runs of several benchmarks into one table, as papers print them.
+
+    Args:
+        runs: folders that `score(..., out=...)` or `halluscope score ... --out` wrote, or folders of such folders; a
+            row per model, in this order.
+        preset: "decoding" or "preference", what papers on decoding or on preference learning print; "" for each
+            benchmark's principal score.
+        scores: the scores to show instead, each as "benchmark/score".
+
+    Returns:
+        A dict: model -> the scores by "benchmark/score". It prints as a table; `.to_pandas()` gives a row per model.
+
+    Raises:
+        ValueError: for runs that cannot stand in one column (other images, prompts or options), two runs of one model
+            and benchmark, or an unknown preset or score.
+    """
+    from halluscope.runs import table as tables
+
+    return tables.table(runs, preset, scores)
 
 
 def verify(*runs: str | Path) -> dict[str, list[str]]:

@@ -44,6 +44,23 @@ class Score:
     is_points: bool = False  # points on a scale, or a count
 
 
+@dataclass(frozen=True)
+class Column:
+    """A column of a paper's table."""
+
+    score: str
+    head: str  # the score's name as papers print it
+    form: str = ""  # how numbers are printed, as for `format`; "" for the usual form
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What a paper's table shows of a benchmark."""
+
+    place: int  # where its columns stand among those of other benchmarks, from 1
+    columns: tuple[Column, ...]
+
+
 # The numbers that the results of all benchmarks hold.
 EVERYWHERE = {
     "thoughts": Score(is_points=True),
@@ -170,6 +187,8 @@ class Benchmark:
     scores: Mapping[str, Score] = {}
     # the other numbers in its result; an asterisk stands for any characters, or none
     extra_numbers: Mapping[str, Score] = {}
+    # name of a preset of `halluscope table` -> what it shows of this benchmark
+    presets: Mapping[str, Preset] = {}
     # its own datasets; a metric without datasets of its own names others in `reads`
     datasets: tuple[Dataset, ...] = ()
     reads: tuple[str, ...] = ()  # the names of datasets of other packages that it is scored on

@@ -249,6 +249,20 @@ def test_a_synonym_list_that_is_none(tmp_path, content, message):
         synonyms.load(tmp_path / "words.txt", allow_other=True)
 
 
+def test_the_class_names_alone(tmp_path):
+    """They score as a file of them does; nothing is fetched, and the signature says so."""
+    file = tmp_path / "names.txt"
+    file.write_text("\n".join(COCO))
+    texts, objects = ["Two dogs beside a bike.", "A dining table."], [["dog"], ["couch"]]
+    named = chair.compute(texts, objects, synonyms="names")
+    read = chair.compute(texts, objects, synonyms=file, allow_other_synonyms=True)
+    assert named.pop("signature").split("|")[3] == "synonyms:names"
+    del read["signature"]
+    assert named == read
+    with pytest.raises(ValueError, match="synonyms names no file; leave allow_other_synonyms out"):
+        chair.compute(texts, objects, synonyms="names", allow_other_synonyms=True)
+
+
 def test_the_official_list_is_fetched_and_checked(listed, monkeypatch):
     asked = []
 

@@ -9,8 +9,7 @@ from halluscope.cli.common import COMMANDS, SHARED
 from halluscope.harness.tasks import HARNESSES
 from halluscope.judging.judge import AT_ONCE
 from halluscope.reliability import sheet
-from halluscope.reporting.figures.charts import FORMATS as DRAWN
-from halluscope.reporting.figures.plots import FIGURES
+from halluscope.reporting.figures import FORMATS as DRAWN
 from halluscope.reporting.formats import FORMATS, LINE
 from halluscope.responses.thoughts import THOUGHTS
 from halluscope.stats.bootstrap import RESAMPLES
@@ -23,7 +22,6 @@ def test_defaults_and_choices_are_the_codes():
 
     assert SHARED["--bootstrap"]["default"] == RESAMPLES and f"{RESAMPLES:,}" in SHARED["--bootstrap"]["help"]
     assert f"(default: {AT_ONCE})" in options("answer")["--at-once"]["help"]
-    assert options("plot")["--figures"]["default"] == (*FIGURES,)
     for option, choices in (
         (SHARED["--format"], FORMATS),
         (options("score")["--format"], (*FORMATS, LINE)),

@@ -9,14 +9,16 @@ from halluscope import registry
 from halluscope.cli import common
 from halluscope.cli.report_pictures import find_pictures
 from halluscope.errors import RunError
-from halluscope.files.writing import check_new, new_file, new_folder
-from halluscope.options import check_names
+from halluscope.files.writing import check_new, new_file
+from halluscope.reporting.figures import CAPTIONS
+from halluscope.reporting.figures import write as write_figures
 from halluscope.reporting.formats import JSON, LATEX, text_notes
 from halluscope.reporting.page.writing import parts, write
 from halluscope.reporting.tables import Notes, Report, Table
 from halluscope.runs import results
 from halluscope.runs.comparison_report import MOST
-from halluscope.runs.folder import benchmark_of, checked
+from halluscope.runs.figures import draw
+from halluscope.runs.folder import checked
 from halluscope.runs.page import UNCOMPARED, all_shown, page
 from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
@@ -78,8 +80,6 @@ def items(args: Namespace) -> None:
 
 # report
 
-CAPTIONS = "captions.txt"
-
 
 def report(args: Namespace) -> None:
     """Write a page that shows what went wrong: scores, figures, each response's errors."""
@@ -99,27 +99,17 @@ def report(args: Namespace) -> None:
 
 def plot(args: Namespace) -> None:
     """Write the figures of runs as files."""
-    from halluscope.reporting.figures.plots import FIGURES, able
-
-    check_names("There is no figure", args.figures, FIGURES)
     check_new(args.out)
-    runs = checked(args.folders)
-    benchmark = benchmark_of(runs)
-    plots, lacking = able(args.figures, all_shown(runs), benchmark)
-    for name, why in lacking.items():
-        tell(f"{name} is not drawn: {why}.")
-    if not plots:
-        raise RunError(f"There is nothing to draw, so {args.out} was not written.")
-    styles = [*dict.fromkeys(args.format)]
-    with new_folder(args.out) as new:
-        for plot in plots:
-            for style in styles:
-                (new / f"{plot.name}.{style}").write_bytes(plot.saved(style))
-        captions = "\n".join(f"{plot.name}: {plot.title}\n{plot.caption}\n" for plot in plots)
-        (new / CAPTIONS).write_text(captions, "utf-8", "backslashreplace", "\n")
-    for plot in plots:
-        names = ", ".join(f"{plot.name}.{style}" for style in styles)
-        say(f"{one_line(args.out)}: {names}: {plot.title}")
+    figures = draw(checked(args.folders), args.scores)
+    if not figures:
+        raise RunError(
+            f"There is nothing to draw, so {args.out} was not written: the runs have no defined score."
+        )
+    formats = list(dict.fromkeys(args.format))
+    write_figures(figures, args.out, formats)
+    for figure in figures:
+        files = ", ".join(f"{figure.name}.{form}" for form in formats)
+        say(f"{one_line(args.out)}: {files}: {figure.title}")
     say(f"{one_line(args.out / CAPTIONS)} says what the figures show, and how it was counted")
 
 

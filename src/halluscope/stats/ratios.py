@@ -1,4 +1,4 @@
-"""Computes ratios of counts (a part over a whole), their means, F, Wilson's interval, kappa, and Fisher's exact test.
+"""Computes ratios of counts (a part over a whole), their means, F, Wilson's interval, and kappa.
 
 Undefined is NaN, never 0. Sources: THRONE, section 3.1, equation 3 (F); the averages are those that its section 3.1 and
 POPE's section 5.1 use. Wilson (1927): the interval stays in [0, 1], and has a width even if all or none count.
@@ -78,24 +78,3 @@ def kappa(one: ArrayLike, other: ArrayLike) -> float:
     if expected == total * total:
         return math.nan
     return (total * same - expected) / (total * total - expected)
-
-
-def fisher(both: int, one: int, other: int, total: int) -> float:
-    """Return the probability that at least `both` of `total` items have both properties, if these are independent.
-
-    `one` and `other` items have the first and the second property; the p value is the upper tail of the hypergeometric
-    distribution (Fisher 1934, Statistical Methods for Research Workers, section 21.02).
-
-    >>> round(fisher(3, 3, 3, 6), 3)  # 1 of the 20 ways to take 3 of 6
-    0.05
-    """
-
-    def ways(of: int, taken: int) -> float:
-        """Return the logarithm of the number of ways to take some items."""
-        return math.lgamma(of + 1) - math.lgamma(taken + 1) - math.lgamma(of - taken + 1)
-
-    tail = [
-        ways(other, many) + ways(total - other, one - many) - ways(total, one)
-        for many in range(both, min(one, other) + 1)
-    ]
-    return min(1.0, float(np.exp(tail).sum()))

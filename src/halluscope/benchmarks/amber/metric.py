@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from halluscope.benchmark import Dataset, Score
+from halluscope.benchmark import Column, Dataset, Preset, Score
 from halluscope.benchmarks.amber import conventions, counting, data
 from halluscope.benchmarks.amber.data import ROWS, TASKS, AmberRow
 from halluscope.benchmarks.amber.reading import (
@@ -157,6 +157,18 @@ class.
     )
 
     principal = "amber"
+    presets = {
+        "preference": Preset(
+            3,
+            (
+                Column("chair", "CHAIR"),
+                Column("cover", "Cover"),
+                Column("hal", "Hal"),
+                Column("cog", "Cog"),
+                Column("f1", "F1"),
+            ),
+        )
+    }
     scores = {
         "amber": Score("higher"),
         "chair": Score("lower"),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope import vocabularies
-from halluscope.benchmark import Score
+from halluscope.benchmark import Column, Preset, Score
 from halluscope.benchmarks.chair import counting, image_lists, synonyms
 from halluscope.benchmarks.chair.counting import Mentions
 from halluscope.benchmarks.chair.reading import Caption, CaptionReader, whole_sentences
@@ -41,8 +41,9 @@ class ChairOptions(Options):
 
     synonyms: str | Path | None = option(
         None,
-        "the official synonym list (default: fetched once, and checked)",
-        about="the official synonym list's file; by default it is fetched once and kept in the user's cache",
+        "the official synonym list (default: fetched once, and checked); names: the class names alone",
+        about="the official synonym list's file; by default it is fetched once and kept in the user's cache; "
+        '"names" takes the class names alone, and the signature says so',
         check=synonyms.check_path,
         metavar="FILE",
     )
@@ -75,8 +76,8 @@ class ChairOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.synonyms is None and self.allow_other_synonyms:
-            why = "no list is named by synonyms, so it is the official one"
+        if self.synonyms in (None, synonyms.NAMES) and self.allow_other_synonyms:
+            why = "synonyms names no file"
             check_effect({"allow_other_synonyms": True}, ["allow_other_synonyms"], why)
 
 
@@ -124,6 +125,16 @@ of captions with at least one.
     licence = "CHAIR's synonym list: BSD-2-Clause; it is fetched from its authors, not included."
 
     principal = "chair_i"
+    presets = {
+        "decoding": Preset(
+            2,
+            (
+                Column("chair_s", "CHAIR_s"),
+                Column("chair_i", "CHAIR_i"),
+                Column("recall", "Recall"),
+            ),
+        )
+    }
     scores = {
         "chair_i": Score("lower"),
         "chair_s": Score("lower", is_mean=True),

@@ -8,6 +8,7 @@ from typing import Any
 
 from halluscope.benchmarks.gavie.data import PLACE, QUESTIONS, Question, Region, region_of
 from halluscope.building.command import Builder
+from halluscope.building.images import check_described
 from halluscope.building.output import Order
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, chunks, entries, entries_of
@@ -88,15 +89,9 @@ def with_regions(rows: Sequence[Question], file: Readable) -> list[Question]:
     """Return rows with the regions of their images, which the file must have for each."""
     images = {row.image_id for row in rows}
     regions = read_regions(file, images)
-    missing = sorted(image_id for image_id in images if not regions.get(image_id))
-    if missing:
-        ids = ", ".join(map(str, missing[:5]))
-        if len(missing) > 5:
-            ids += ", ..."
-        raise BuildError(
-            f"{file} says nothing of {len(missing):,} of the {len(images):,} images: image id {ids}. Name Visual "
-            "Genome's region_descriptions.json, or the authors' vg_annotation.json."
-        )
+    described = {image_id for image_id, regions_of_image in regions.items() if regions_of_image}
+    advice = "Name Visual Genome's region_descriptions.json, or the authors' vg_annotation.json."
+    check_described(images, described, file, advice)
     extended = []
     for row in rows:
         extended.append(replace(row, regions=tuple(regions[row.image_id])))

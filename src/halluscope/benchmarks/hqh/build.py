@@ -8,6 +8,7 @@ from typing import Any
 
 from halluscope.benchmarks.hqh.data import QUESTIONS, TYPES, Question
 from halluscope.building.command import Builder
+from halluscope.building.images import check_described
 from halluscope.building.output import Order
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, read_json
@@ -79,15 +80,8 @@ def with_image_data(rows: Sequence[Question], file: Readable) -> list[Question]:
     """Return rows with what a file says of their images; it must know each."""
     known = read_image_data(file)
     images = {row.image_id for row in rows}
-    missing = sorted(images - known.keys())
-    if missing:
-        ids = ", ".join(map(str, missing[:5]))
-        if len(missing) > 5:
-            ids += ", ..."
-        raise BuildError(
-            f"{file} says nothing of {len(missing):,} of the {len(images):,} images: image id {ids}. Get the "
-            "image_data.json that belongs to these questions, or leave --image-data out."
-        )
+    advice = "Get the image_data.json that belongs to these questions, or leave --image-data out."
+    check_described(images, known, file, advice)
     extended = []
     for row in rows:
         data = known[row.image_id]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.benchmark import QUESTION, Dataset, Score
+from halluscope.benchmark import QUESTION, Column, Dataset, Preset, Score
 from halluscope.benchmarks.mme.data import (
     COGNITION,
     HALLUCINATION,
@@ -119,6 +119,18 @@ existence, count, position and color.
     )
 
     principal = "hallucination"
+    presets = {
+        "decoding": Preset(
+            3,
+            (
+                Column("score/existence", "Existence", ".2f"),
+                Column("score/count", "Count", ".2f"),
+                Column("score/position", "Position", ".2f"),
+                Column("score/color", "Color", ".2f"),
+                Column("hallucination", "Total", ".2f"),
+            ),
+        )
+    }
     scores = declared_scores()
     ranges = declared_ranges()
     prompt = f"{QUESTION} {INSTRUCTION}"

@@ -19,7 +19,8 @@ from halluscope import vocabularies
 from halluscope.benchmarks.throne.metric import METRIC
 from halluscope.building.command import Builder
 from halluscope.building.fetch import Fetched
-from halluscope.building.output import Order, missing
+from halluscope.building.images import missing
+from halluscope.building.output import Order
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, read_text
 from halluscope.reading.coco import CocoTable, read_annotations
