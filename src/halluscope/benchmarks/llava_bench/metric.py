@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.benchmark import Dataset, Judges, Score
+from halluscope.benchmark import Column, Dataset, Judges, Preset, Score
 from halluscope.benchmarks.llava_bench import reading
 from halluscope.benchmarks.llava_bench.data import CATEGORIES, QUESTIONS, Question
 from halluscope.benchmarks.llava_bench.reading import HIGHEST, MODEL, PROMPTS, REFERENCE, plain_rating
@@ -109,6 +109,7 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
     )
 
     principal = SCORE
+    presets = {"decoding": Preset(4, (Column(SCORE, "Score", ".1f"),))}
     scores = {
         SCORE: Score("higher", is_points=True),
         MODEL_MEAN: Score("higher", is_mean=True, is_points=True),
