@@ -58,6 +58,7 @@ VERDICTS = {
     "mmhal": ("ratings", [6, 2]),
     "gavie": ("ratings", [{"relevancy": 9, "accuracy": 10}, {"relevancy": 3, "accuracy": 1}]),
     "haloquest": ("ratings", [True, False]),
+    "llava_bench": ("ratings", [{"reference": 8, "model": 6}, {"reference": 9, "model": 3}]),
     "hallusionbench": ("correctness", [1, 0]),
 }
 
