@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -15,26 +15,20 @@ from halluscope.building import spec
 from halluscope.building.build_info import STATS, read_stats
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import LimitExceeded, MissingExtra
-from halluscope.inspection import inspect, letters
 from halluscope.options import ALL, MatchingOptions, check, keywords, taken
 from halluscope.paths import path_of
 from halluscope.reading.datasets import Source, check_distinct, is_subset, sources
 from halluscope.reporting import published
-from halluscope.responses import files
-from halluscope.responses.files import Given, Reading
-from halluscope.responses.match import (
-    AS_YES_NO,
-    IMAGE,
-    NOT_COMPARED,
-    ORDER,
-    QUESTION,
-    STATED_ROWS,
-    Identity,
-    Matched,
-    match,
-)
+from halluscope.responses import reading
+from halluscope.responses.given import Given
+from halluscope.responses.identity import Identity
+from halluscope.responses.inspecting import inspect
+from halluscope.responses.matching import AS_YES_NO, NOT_COMPARED, Matched, match
 from halluscope.responses.names import PROMPT
 from halluscope.responses.naming import about
+from halluscope.responses.printed import letters
+from halluscope.responses.reading import Reading
+from halluscope.responses.ways import IMAGE, ORDER, QUESTION, STATED_ROWS
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import changed, data_of
 from halluscope.validation import texts
@@ -89,14 +83,14 @@ def prepare(
     functions = [getattr(module, name) for name in FUNCTIONS if hasattr(module, name)]
     check(options, benchmark.keywords.union(*map(keywords, functions)) - {"responses"}, benchmark.name)
     check_distinct(dataset)
-    reading = Reading(
+    how = Reading(
         [each.name for each in benchmark.datasets] or list(benchmark.reads),
         {name for each in benchmark.datasets for name in each.own or (*each.id, *each.columns)},
         one.also,
         matching,
     )
     with _inspecting(responses[0] if len(responses) == 1 else None):
-        read = files.read(responses, reading)
+        read = reading.read(responses, how)
     rows = module.load(dataset, **taken(module.load, options))
     wanted = getattr(module, "wanted", lambda row: True)
     choice = taken(wanted, options)
@@ -167,7 +161,7 @@ def _inspecting(given: Any) -> Iterator[None]:
         is_file = isinstance(given, str | Path) and path_of(given).is_file()
         if is_file and path_of(given).stat().st_size <= EXPLAINED:
             with suppress(ValueError):
-                held = inspect(given)._replace(remarks=(), problem="")
+                held = replace(inspect(given), remarks=(), problem="")
                 error = type(error)(f"{error} The file holds {held}.")
         raise error from error.__cause__
 

@@ -27,7 +27,7 @@ from halluscope.reliability.sheet import (
 )
 from halluscope.reporting.formats import JSON
 from halluscope.reporting.tables import Json, Report, to_json
-from halluscope.responses import files
+from halluscope.responses import reading
 from halluscope.responses.thoughts import KEPT, take_out
 from halluscope.runs import certifying as graders
 from halluscope.runs.folder import check, checked
@@ -107,9 +107,10 @@ def review_make(args: Namespace) -> None:
 
 def _rows(args: Namespace, _: Benchmark) -> Draft:
     texts = {}
-    for file in files.read(args.responses):
-        files.check_complete(file)
-        texts[file.name] = [{**response.row, "response": response.text} for response in file.each]
+    for file in reading.read(args.responses):
+        reading.check_complete(file)
+        rows = zip(file.table.rows(), file.texts, strict=True)
+        texts[file.name] = [{**row, "response": text} for row, text in rows]
     rows, source = read_rows(args.rows), Source.of(args.rows)
     images = review.Images(rows, args.images, source.folder)
     drawn = review.draw(images, args.sample, args.seed, args.stratum, texts)

@@ -46,8 +46,8 @@ from halluscope.reporting.tables import (
     scored,
 )
 from halluscope.responses.column_facts import plain_question
-from halluscope.responses.files import Given
-from halluscope.responses.match import single_spaced
+from halluscope.responses.given import Given
+from halluscope.responses.identity import single_spaced
 from halluscope.responses.read_otherwise import WARNING as READ_OTHERWISE
 from halluscope.runs.results import signatures
 from halluscope.sanitize import one_line, quoted, short_repr

@@ -30,7 +30,7 @@ from halluscope.options import check, taken
 from halluscope.paths import cache_folder
 from halluscope.reading.datasets import Row
 from halluscope.reading.datasets import Source as Written
-from halluscope.responses.files import TASK
+from halluscope.responses.logs import TASK
 from halluscope.responses.names import PROMPT
 from halluscope.sanitize import one_line, short_repr
 from halluscope.stats.tallies import standard_error

@@ -42,7 +42,7 @@ from halluscope.judging.votes import VoteResult
 from halluscope.paths import path_of
 from halluscope.reporting.report_items import Item
 from halluscope.reporting.tables import Values, finite, to_json
-from halluscope.responses.match import Matched
+from halluscope.responses.matching import Matched
 from halluscope.sanitize import redact, short_repr
 from halluscope.scoring import Ready
 from halluscope.signature import keys_of

@@ -1,0 +1,134 @@
+"""What users give as responses: files, files in parts, rows, texts, or texts by their ids; and the names of LVLMs."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from halluscope.files.opening import check_once, ending, plain_name
+from halluscope.paths import is_there, path_of
+from halluscope.reading import tables
+from halluscope.responses.names import TEXTS
+from halluscope.sanitize import short_repr
+from halluscope.validation import listed
+
+Row = Mapping[str, Any]
+# The responses of one LVLM as a user gives them: a file, "NAME=A,B,C" for a file in parts, rows, texts in the
+# dataset's order, or {id: text}; or a pair of a name and one of these
+Given = str | Path | Sequence[Row | str] | Mapping[Any, Any] | tuple[str, Any]
+
+# How a text ends that is the name of a file
+_NAME = re.compile(r"\S+\.(?:jsonl?|csv|tsv|parquet|xlsx|eval)(?:\.gz)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the responses of one LVLM are."""
+
+    name: str = ""  # the LVLM's name, if the user gives it
+    files: Sequence[Path] = ()
+    rows: Sequence[Row] = ()  # if there are no files
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return ", ".join(str(file) for file in self.files) or "responses"
+
+
+def sources(responses: Sequence[Given], sheet: str | None) -> list[Source]:
+    """Return where the responses of several LVLMs are, after checking that no file is given twice."""
+    found = [source_of(given) for given in responses]
+    files = [file for source in found for file in source.files]
+    check_once(files)
+    if sheet is not None and not any(ending(file) == ".xlsx" for file in files):
+        names = ", ".join(str(file) for file in files) or "rows in Python"
+        raise ValueError(
+            f"sheet (--sheet) names a sheet of an xlsx file, but the responses are {names}; expected an xlsx file, or "
+            "no sheet."
+        )
+    return found
+
+
+def source_of(given: Given) -> Source:
+    """Return where the responses of one LVLM are."""
+    if isinstance(given, tuple):
+        name, inner = given
+        source = source_of(inner)
+        return Source(name, source.files, source.rows)
+    if isinstance(given, Mapping):
+        return Source(rows=[row for _, row in tables.by_id(given, "responses")])
+    if hasattr(given, "to_dict") and hasattr(given, "columns"):  # a pandas DataFrame
+        _check_once(list(given.columns))
+        return Source(rows=given.to_dict("records"))
+    if isinstance(given, str | Path):
+        name, equals, parts = str(given).partition("=")
+        if equals and name and not is_there(str(given)):
+            return Source(name, [path_of(part.strip()) for part in parts.split(",")])
+        return Source(files=[path_of(given)])
+    entries = listed(
+        "responses", given, "a file, a list of rows with an id and a text, a table, or {id: text}"
+    )
+    return Source(rows=[{TEXTS[0]: entry} if isinstance(entry, str) else entry for entry in entries])
+
+
+def _check_once(columns: Sequence[Any]) -> None:
+    """Check that no two columns of a DataFrame have the same name: only the last one would count."""
+    for name, count in Counter(columns).items():
+        if count > 1:
+            raise ValueError(
+                f"responses is a table with two columns {short_repr(name)}; expected each name once. Rename one of "
+                "them."
+            )
+
+
+def is_by_name(given: Any) -> bool:
+    """Whether these are the responses of several LVLMs by their names (files, lists), not the texts of one by id."""
+    return isinstance(given, Mapping) and bool(given) and all(_is_of_one(value) for value in given.values())
+
+
+def _is_of_one(value: Any) -> bool:
+    """Whether a value may be all responses of an LVLM."""
+    if isinstance(value, str):
+        return _NAME.fullmatch(value) is not None
+    if isinstance(value, list | tuple):  # a list of one text is a text, as some files have it
+        return len(value) != 1 or not isinstance(value[0], str)
+    return isinstance(value, Path) or hasattr(value, "columns")
+
+
+def names_of(found: Sequence[Source], stated: Sequence[str]) -> list[str]:
+    """Name LVLMs: as the user does, or as all rows of one file do, or by their files.
+
+    Args:
+        found: where their responses are.
+        stated: the names that harnesses or rows state; "" for none.
+    """
+    names = []
+    for source, name in zip(found, stated, strict=True):
+        shared = stated.count(name) > 1  # a name that several files' rows state is the user's, or none
+        names.append(source.name or ("" if shared else name))
+    return _named_by_files(names, found)
+
+
+def _named_by_files(names: list[str], found: Sequence[Source]) -> list[str]:
+    """Name the LVLMs that have no name by their files, with as many folders as tell the names apart."""
+    folders: list[list[str]] = []
+    for place, source in enumerate(found):
+        if names[place] or not source.files:
+            folders.append([])
+        else:
+            folders.append(list(source.files[0].resolve().parent.parts[1:]))
+        if not names[place]:
+            names[place] = plain_name(source.files[0]) if source.files else "responses"
+    while True:
+        alike = [place for place, name in enumerate(names) if names.count(name) > 1]
+        if not alike:
+            return names
+        if not any(folders[place] for place in alike):
+            raise ValueError(
+                f"Two LVLMs are called {short_repr(names[alike[0]])}; give each its own name: NAME=FILE."
+            )
+        for place in alike:
+            if folders[place]:
+                names[place] = f"{folders[place].pop()}/{names[place]}"

@@ -1,0 +1,404 @@
+"""Matches responses to the rows of a dataset by what identifies them.
+
+Ids are tried first, or, if no response has an id, the order. Where several sets of rows share their ids, as POPE's
+samplings do, the set is taken in which nothing contradicts; where ids do not fit, the image and the question decide, or
+else the questions in their order (`ways.by_content`). Whatever a response states must not contradict its row; what
+cannot be compared is counted (`Matched.uncompared`).
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from halluscope.responses import text_column, ways
+from halluscope.responses.agreement import PROMPTS, STATED, Pairs
+from halluscope.responses.column_facts import Expected, mostly_ask, question_in
+from halluscope.responses.identity import Identity, question_of, single_spaced
+from halluscope.responses.names import PROMPT, is_image_file
+from halluscope.responses.question_runs import in_order
+from halluscope.responses.reading import Responses
+from halluscope.responses.repeats import some_column_is_unique
+from halluscope.responses.stated import SAME, Case, with_our_names
+from halluscope.responses.ways import STATED_ROWS, Incomplete, Repeated, UnknownId
+
+# What is said of a column that is ignored (`Matched.uncompared`)
+NOT_COMPARED = "expected a text, or a list of one, to compare with the dataset"
+# What is said of responses that are no texts (`Matched.labels`)
+AS_YES_NO = "labels, not texts: {} are read as yes and no"
+
+R = TypeVar("R", bound=Any)
+
+
+class Matched(NamedTuple, Generic[R]):
+    """Responses and the rows that they belong to."""
+
+    name: str  # the name of the responses
+    # the rows, in the order of the responses if these determine the rows, otherwise in the dataset's order
+    rows: list[R]
+    texts: list[str]  # one per row
+    by: str  # the columns that they were matched by, or `ORDER`
+    of: int  # the number of wanted rows, with or without a response
+    sampled: bool = False  # whether a harness wrote the responses
+    # whether a response states, beside its id, a question or an image, which was compared with its row's
+    checked: bool = False
+    left_out: int = 0  # the number of responses about rows that are not scored
+    # the number of responses that state a prompt other than the row's or the benchmark's
+    other_prompts: int = 0
+    # column -> the number of responses that state a question, prompt, image or sampling in it in no form that
+    # can be compared
+    uncompared: Mapping[str, int] = {}
+    # the names of the prompts that the responses say were asked; "" for responses that name none
+    prompts: Sequence[str] = ("",)
+    # the prompt that each response states, with each run of white space as one space; "" if it states none
+    asked: Sequence[str] = ()
+    # what is known of a dataset that is not the published one (`halluscope.scoring`); "" for nothing
+    origin: str = ""
+    # of each build that was scored (`halluscope.scoring`): name, version, spec_sha256, subset, config, rows
+    built: Sequence[Mapping[str, Any]] = ()
+    version: str = ""  # the older published version of the questions that was answered; "" for the dataset's
+    figures: Mapping[str, float] = {}  # what their file states beside them
+    labels: Sequence[str] = ()  # the labels that the responses are, which are read as "yes" and "no"
+    # what a user should know of the column that was taken for the responses
+    column_remarks: Sequence[str] = ()
+    without_response: int = 0  # the number of rows that are left out because they have no response
+    repeats: int = 0  # the number of responses that repeat an earlier one about the same row
+    # the last lines of files that were left out because a part of each is missing
+    cut_ends: Sequence[str] = ()
+
+    def only(self, indices: Sequence[int]) -> "Matched[R]":
+        """Return only the rows at these indices, in this order, with their responses."""
+        return self._replace(
+            rows=[self.rows[index] for index in indices],
+            texts=[self.texts[index] for index in indices],
+            asked=[self.asked[index] for index in indices] if self.asked else (),
+        )
+
+
+def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matched[R]:
+    """Match each response to its row."""
+    read, remarks = _past_prompts(responses, rows, identity)
+    about = _in_order_of_sets(_of_wanted_sets(with_our_names(read, identity), identity), rows, identity)
+    case = Case(about, rows, identity)
+    _check_some_left(case)
+    case, pairs = _paired(case)
+    answered = _answered(case, pairs)
+    found = len(answered.rows)
+    answered = _with_response(case, _with_text_column(case, answered))
+    return Matched(
+        name=responses.name,
+        rows=answered.rows,
+        texts=answered.responses.texts,
+        by=pairs.by,
+        of=pairs.needed,
+        sampled=responses.sampled,
+        checked=any(SAME in states for states in pairs.stated.values()),
+        left_out=len(responses) - (len(about) - len(case)) - found,
+        uncompared=pairs.uncompared,
+        figures=responses.figures,
+        labels=answered.responses.labels,
+        column_remarks=[*remarks, *answered.remarks],
+        without_response=found - len(answered.rows),
+        repeats=len(about) - len(case),
+        cut_ends=responses.cut_ends,
+        version=_version(case, pairs, answered),
+        **_prompts(case, answered),
+    )
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """Rows, each with its response."""
+
+    rows: list[Any]
+    responses: Responses  # one per row
+    places: Sequence[int]  # of each row's response in the file; one may belong to several rows
+    remarks: Sequence[str] = ()  # what a user should know of the column with the responses
+
+
+# Which responses are about which rows of the dataset
+
+
+def _past_prompts(
+    responses: Responses, rows: Sequence[Any], identity: Identity
+) -> tuple[Responses, Sequence[str]]:
+    """Take the column with the responses where the one that is named so asks the dataset's questions.
+
+    Which answers are right is known only of matched rows (`_with_text_column`), but a column of questions must be known
+    before, to match rows by it. Also return what is to be said of the choice.
+    """
+    texts = _texts(responses)
+    if identity.options.text_columns or responses.sampled or not mostly_ask(texts):
+        return responses, ()
+    known = {question_of(row) for row in rows} - {""}
+    questions = [question_in([text or ""], known) for text in texts]
+    column = responses.columns[0]
+    choice = text_column.decide(responses.table, column, texts, Expected(questions))
+    if choice.column == column:
+        return responses, ()
+    return responses.of_column(choice.column), choice.remarks
+
+
+def _texts(responses: Responses) -> list[str | None]:
+    """Return the responses; None where a row has none."""
+    if not any(responses.missing):
+        return list(responses.texts)
+    return [None if lacks else text for text, lacks in zip(responses.texts, responses.missing, strict=True)]
+
+
+def _of_wanted_sets(responses: Responses, identity: Identity) -> Responses:
+    """Leave out the responses that state another set of rows than the wanted one."""
+    for column, value in identity.only.items():
+        places = []
+        for place, cell in enumerate(responses.table.cells(column)):
+            if value in str(cell or value).split(","):
+                places.append(place)
+        responses = responses.take(places)
+    return responses
+
+
+def _in_order_of_sets(responses: Responses, rows: Sequence[Any], identity: Identity) -> Responses:
+    """Return the responses set after set, as the dataset has them, if all state theirs."""
+    for column in identity.also:
+        cells = responses.table.cells(column)
+        if set(map(type, cells)) != {str}:
+            continue
+        values = dict.fromkeys(getattr(row, column) for row in rows)
+        numbers = {value: number for number, value in enumerate(values)}
+        if all(cell in numbers for cell in cells):
+            order = np.argsort([numbers[cell] for cell in cells], kind="stable")
+            responses = responses.take(order.tolist())
+    return responses
+
+
+def _check_some_left(case: Case) -> None:
+    """Check that the options leave some rows, and some responses."""
+    only = case.identity.only
+    if not case.wanted:
+        present = []
+        for column in only:
+            values = sorted({str(getattr(row, column)) for row in case.rows})
+            present.append(f"{column} is {' or '.join(repr(value) for value in values)}")
+        there = ""
+        if present:
+            there = f" (in the dataset, {'; '.join(present)}; for an upstream file, its name decides this)"
+        raise ValueError(
+            f"None of the {len(case.rows):,} rows is left to score: the options select no row of this dataset{there}."
+        )
+    if not len(case):
+        raise ValueError(f"{case.source}: no response is about {', '.join(only.values())}.")
+
+
+def _paired(case: Case) -> tuple[Case, Pairs]:
+    """Match responses; where they do not fit, try again without those that repeat an earlier one word for word."""
+    try:
+        return case, pairs_of(case)
+    except ValueError as error:
+        without = case.without_repeats()
+        if without is None:
+            raise
+        try:
+            pairs = pairs_of(without)
+        except (Incomplete, Repeated):
+            raise
+        except ValueError:
+            raise error from None
+        if not _are_told_apart(without, pairs):
+            raise
+        return without, pairs
+
+
+def _are_told_apart(case: Case, pairs: Pairs) -> bool:
+    """Whether equal ids mean the same row: samplings share their ids, so a response may be another sampling's."""
+    also = case.identity.also
+    sets = {tuple(getattr(row, name) for name in also) for row in pairs.rows}
+    if len(sets) < 2 or all(all(case.table.cells(name)) for name in also):
+        return True
+    return some_column_is_unique(case.stated_ids())
+
+
+def pairs_of(case: Case) -> Pairs:
+    """Match by what identifies: ids, or the order without ids, else images and questions."""
+    pairs = ways.by_cells(case)
+    if pairs is not None:
+        return pairs
+    refusals: list[ValueError] = []
+    if case.identity.also_by and not case.holds(case.identity.id[0]):
+        try:
+            return ways.by_other_columns(case)
+        except ValueError as error:
+            refusals.append(error)
+    id_columns = _id_columns(case)
+    for columns in id_columns or [()]:
+        try:
+            pairs = ways.by_id(case, columns) if columns else ways.by_order(case)
+        except Incomplete as error:
+            if not case.identity.also:
+                raise
+            refusals.append(error)
+        except ValueError as error:
+            refusals.append(error)
+        else:
+            if not refusals or _is_confirmed(case, pairs, columns):
+                return pairs
+    pairs = _by_content(case, id_columns, refusals)
+    if pairs is not None:
+        return pairs
+    raise type(refusals[0])(f"{refusals[0]}{_nearest(case)}")
+
+
+def _id_columns(case: Case) -> list[tuple[str, ...]]:
+    """Return the columns that may hold the responses' ids; [] if the responses have no ids."""
+    identity = case.identity
+    column = identity.options.id_column
+    names = (column,) if column else identity.columns
+    filled = tuple(name for name in names if case.holds(name))
+    if column and not filled:
+        raise ValueError(
+            f"No response has the column {column}; expected the column with the id. {case.where(0)} has "
+            f"{', '.join(str(name) for name in case.table.row(0))}."
+        )
+    if filled and names == identity.id:
+        return [identity.id]
+    return [(name,) for name in filled]
+
+
+def _is_confirmed(case: Case, pairs: Pairs, columns: Sequence[str]) -> bool:
+    """Whether a second choice of an id names images, or each response states something of its row."""
+    ids = case.table.cells(columns[0]) if columns else []
+    for number, place in enumerate(pairs.places):
+        is_image = bool(columns) and is_image_file(str(ids[place]))
+        if not is_image and not pairs.states_same(number):
+            return False
+    return True
+
+
+def _by_content(
+    case: Case, id_columns: Sequence[tuple[str, ...]], refusals: Sequence[ValueError]
+) -> Pairs | None:
+    """Match by images and questions where neither ids nor the order fit; None if these do not decide."""
+    # ids of their own, such as a count from 0, say nothing, but images may
+    are_own_ids = not id_columns or all(isinstance(refusal, UnknownId) for refusal in refusals)
+    questions = case.stated_questions
+    if are_own_ids and not any(questions):
+        pairs = ways.by_image(case)
+        if pairs is not None:
+            return pairs
+    describe = bool(id_columns) and are_own_ids and ways.describe_the_rest(case)
+    if not all(questions) and not describe:
+        return None
+    pairs = ways.by_id_in_one_set(case, id_columns[0]) if id_columns else None
+    if pairs is None:
+        pairs = ways.by_content(case)
+    # ids of their own, such as a count, beside the questions in the dataset's order
+    if pairs is None and len(case) == len(case.first):
+        try:
+            pairs = ways.by_order(case)
+        except ValueError:  # something contradicts
+            pass
+    if pairs is None:
+        pairs = ways.by_content(case, in_order)
+    return pairs
+
+
+def _nearest(case: Case) -> str:
+    """Say which set of rows has most of the questions that responses state; "" if none has any, or there is one set."""
+    stated = Counter(question for question in case.stated_questions if question)
+    most, nearest = 0, ""
+    for name, rows in case.identity.sets(case.rows).items():
+        shared = stated & Counter(question_of(row) for row in rows)
+        most, nearest = max((most, nearest), (shared.total(), name))
+    if not most or not nearest:
+        return ""
+    return f" The nearest is {nearest}: it has {most:,} of the {len(case):,} questions that they state."
+
+
+# The responses of the rows that are scored
+
+
+def _answered(case: Case, pairs: Pairs) -> _Answered:
+    """Return the wanted rows and their responses."""
+    rows = pairs.rows
+    places = pairs.places
+    wanted = case.identity.wanted
+    if pairs.by != STATED_ROWS and not all(map(wanted, rows)):
+        kept = [number for number, row in enumerate(rows) if wanted(row)]
+        rows = [rows[number] for number in kept]
+        places = [places[number] for number in kept]
+    if not rows:
+        raise ValueError(
+            f"{case.source} holds no response to any of the {pairs.needed:,} rows that the options select."
+        )
+    if case.responses.sampled and len(rows) < pairs.needed and not case.identity.options.lacking_ok:
+        raise ValueError(
+            f"{case.responses.name} holds samples of {len(rows)} of the {pairs.needed} rows: the run had a limit, or "
+            f"was cut off. Pass --limit {len(rows)} (limit={len(rows)}) to score them anyway."
+        )
+    return _Answered(rows, case.responses.take(places), places)
+
+
+def _with_text_column(case: Case, answered: _Answered) -> _Answered:
+    """Take the texts of another column if those that were matched are right answers or prompts."""
+    responses = answered.responses
+    if case.identity.options.text_columns or responses.sampled:
+        return answered
+    once = list({place: number for number, place in enumerate(answered.places)}.values())
+    each = responses.take(once)
+    column = responses.columns[0]
+    expected = _expected(case.identity, [answered.rows[number] for number in once])
+    choice = text_column.decide(each.table, column, _texts(each), expected)
+    if choice.column != column:
+        responses = responses.of_column(choice.column)
+    return replace(answered, responses=responses, remarks=choice.remarks)
+
+
+def _expected(identity: Identity, rows: Sequence[Any]) -> Expected:
+    """Return what the dataset says of rows: their questions, and their right answers by each known version."""
+    questions = [getattr(row, "question", None) or identity.prompt_of(row) for row in rows]
+    versions = [[getattr(row, identity.target, None) for row in rows]]
+    others = [identity.other_answers(row) for row in rows]
+    for version in range(max(len(answers) for answers in others)):
+        versions.append([answers[version] if version < len(answers) else None for answers in others])
+    return Expected(questions, versions, partial(identity.are_corrected, rows))
+
+
+def _with_response(case: Case, answered: _Answered) -> _Answered:
+    """Leave out the rows that have no response, if the user allows it."""
+    responses = answered.responses
+    if not any(responses.missing):
+        return answered
+    lacking = [place for place, lacks in enumerate(responses.missing) if lacks]
+    left = [place for place, lacks in enumerate(responses.missing) if not lacks]
+    options = case.identity.options
+    if not options.partial or not left:
+        columns = options.text_columns or (responses.columns[lacking[0]],)
+        text_column.refuse_missing(responses.table.take(lacking), columns, len(answered.rows))
+    rows = [answered.rows[place] for place in left]
+    return replace(answered, rows=rows, responses=responses.take(left))
+
+
+def _version(case: Case, pairs: Pairs, answered: _Answered) -> str:
+    if pairs.by == STATED_ROWS:
+        return STATED_ROWS
+    places = range(len(answered.rows))
+    return case.identity.version_of(answered.rows, answered.responses.first_texts(case.questions, places))
+
+
+def _prompts(case: Case, answered: _Answered) -> dict[str, Any]:
+    """Return what responses say of their prompts: names, texts, and how many are other ones than the row's."""
+    table = answered.responses.table
+    names = [""]
+    if PROMPT in table.columns:
+        names = sorted({str(cell or "") for cell in table.cells(PROMPT)})
+    columns = PROMPTS if case.identity.prompt else STATED
+    asked = answered.responses.first_texts(columns, range(len(answered.rows)))
+    others = 0
+    if any(asked):
+        asked = [single_spaced(text) for text in asked]
+        for row, text in zip(answered.rows, asked, strict=True):
+            if text and single_spaced(case.identity.prompt_of(row)) not in text:
+                others += 1
+    return {"prompts": names, "asked": asked, "other_prompts": others}
