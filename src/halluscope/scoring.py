@@ -1,5 +1,6 @@
 """Reads responses, matches them to a dataset's rows, and scores them, in the same way for each benchmark."""
 
+import gc
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
@@ -68,6 +69,19 @@ def prepare_call(
     return benchmark, ready, chosen
 
 
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Do not look for garbage: of the millions of objects that are made here, nearly all stay."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@_without_collection()
 def prepare(
     benchmark: Benchmark,
     responses: Sequence[Given],
@@ -254,6 +268,7 @@ def among(
     return _ready(benchmark, part, options, *of)
 
 
+@_without_collection()
 def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> dict[str, Any]:
     """Score responses that are ready, as `halluscope.score` does.
 

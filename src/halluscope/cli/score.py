@@ -36,7 +36,7 @@ def score(args: Namespace) -> None:
     about = {"command": args.words, "dataset": args.dataset}
     how = {"bootstrap": args.bootstrap, "seed": args.seed}
     scored = [
-        runs.score(benchmark, one, chosen | how, about)
+        runs.score(benchmark, one, chosen | how, about, items=bool(args.out or benchmark.judges))
         for one in ready
         for chosen in scoring.variants(benchmark, options)
     ]

@@ -84,12 +84,17 @@ class Identity:
     def named(self, row: Any) -> str:
         """Name a row, for messages, by what identifies it."""
         names = [*self.id, *(name for name in self.also if getattr(row, name))]
-        return named(names, [plain_id(getattr(row, name)) for name in names])
+        return named(names, tuple(plain_id(getattr(row, name)) for name in names))
 
 
-def named(names: Sequence[str], values: Sequence[str]) -> str:
+# The values of one column, or of several, by which rows are told apart
+Key = str | int | tuple[str | int, ...]
+
+
+def named(names: Sequence[str], key: Key) -> str:
     """Name a row, for messages, by some columns and their values."""
-    return ", ".join(f"{name} {one_line(value, 80)}" for name, value in zip(names, values, strict=False))
+    values = key if isinstance(key, tuple) else (key,)
+    return ", ".join(f"{name} {one_line(str(value), 80)}" for name, value in zip(names, values, strict=False))
 
 
 # What rows state, in forms that are equal where the same is meant
@@ -114,13 +119,21 @@ def images_of(row: Any) -> tuple[str, ...]:
     return tuple(images)
 
 
-def keys_of(rows: Sequence[Any], names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return each row's values of some columns, as texts."""
-    columns = []
-    for name in names:
-        values = list(map(attrgetter(name), rows))
-        columns.append(plain_ids(values))
+def values_of(rows: Sequence[Any], name: str) -> list[Any]:
+    """Return each row's value of a column."""
+    return list(map(attrgetter(name), rows))
+
+
+def keys_in(columns: Sequence[list[Any]]) -> list[Key]:
+    """Return the key of each row: its value in the only column, or its values in several."""
+    if len(columns) == 1:
+        return columns[0]
     return list(zip(*columns, strict=True))
+
+
+def are_whole(values: Sequence[Any]) -> bool:
+    """Whether all values are whole numbers, which need no plain form among themselves."""
+    return set(map(type, values)) == {int}
 
 
 def ids_of_files(rows: Sequence[Any], id_column: str) -> dict[str, str]:
@@ -132,13 +145,6 @@ def ids_of_files(rows: Sequence[Any], id_column: str) -> dict[str, str]:
     shared = Counter(last_part(file) for file in whole)
     ids = {last_part(file): key for file, key in whole.items() if shared[last_part(file)] == 1}
     return ids | whole
-
-
-def plain_ids(values: Sequence[Any]) -> list[str]:
-    """Return ids as texts."""
-    if set(map(type, values)) == {int}:
-        return list(map(str, values))
-    return list(map(plain_id, values))
 
 
 def plain_id(value: object) -> str:

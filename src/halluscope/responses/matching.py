@@ -345,11 +345,14 @@ def _with_text_column(case: Case, answered: _Answered) -> _Answered:
     responses = answered.responses
     if case.identity.options.text_columns or responses.sampled:
         return answered
-    once = list({place: number for number, place in enumerate(answered.places)}.values())
-    each = responses.take(once)
+    rows = answered.rows
+    each = responses
+    if len(set(answered.places)) < len(answered.places):
+        once = list({place: number for number, place in enumerate(answered.places)}.values())
+        rows = [rows[number] for number in once]
+        each = responses.take(once)
     column = responses.columns[0]
-    expected = _expected(case.identity, [answered.rows[number] for number in once])
-    choice = text_column.decide(each.table, column, _texts(each), expected)
+    choice = text_column.decide(each.table, column, _texts(each), _expected(case.identity, rows))
     if choice.column != column:
         responses = responses.of_column(choice.column)
     return replace(answered, responses=responses, remarks=choice.remarks)

@@ -15,7 +15,7 @@ from halluscope.reading import tables
 from halluscope.reading.columns import alike, contradicting, plain, second_names
 from halluscope.reading.tables import Located
 from halluscope.responses import flat_lines, given, logs, text_column
-from halluscope.responses.cells import is_nothing, label_in, text_in, yes_no_labels
+from halluscope.responses.cells import are_plain, is_nothing, label_in, text_in, yes_no_labels
 from halluscope.responses.given import Given, Source
 from halluscope.responses.image_urls import URLS
 from halluscope.responses.logs import LOG, Stated
@@ -176,9 +176,9 @@ def _read(source: Source, how: Reading) -> Responses:
     responses = responses_in(unread, columns)
     if all(responses.missing):
         text_column.refuse_missing(table, columns, len(table))
-    longest = max(range(len(responses)), key=lambda place: len(responses.texts[place]))
-    where = f"{table.where[longest]}: {responses.columns[longest]}"
-    limits.check("cell", len(responses.texts[longest]), where)
+    lengths = list(map(len, responses.texts))
+    longest = lengths.index(max(lengths))
+    limits.check("cell", lengths[longest], f"{table.where[longest]}: {responses.columns[longest]}")
     return responses
 
 
@@ -431,15 +431,16 @@ def responses_in(responses: Responses, columns: Sequence[str]) -> Responses:
     if len(columns) == 1:
         labels = yes_no_labels(cell for cell, lacks in zip(cells, missing, strict=True) if not lacks)
     texts = []
-    for place, cell in enumerate(cells):
-        if missing[place]:
-            texts.append("")
-        elif labels:
-            texts.append(labels[label_in(cell)])
-        elif type(cell) is str and cell.isascii():
-            texts.append(cell)
-        else:
-            texts.append(_text_of(cell, table.where[place], chosen[place]))
+    if not labels and are_plain(cells):
+        texts = list(cells)
+    else:
+        for place, cell in enumerate(cells):
+            if missing[place]:
+                texts.append("")
+            elif labels:
+                texts.append(labels[label_in(cell)])
+            else:
+                texts.append(_text_of(cell, table.where[place], chosen[place]))
     return replace(
         responses,
         texts=_without_brackets(texts, missing),

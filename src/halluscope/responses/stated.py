@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from halluscope.responses.column_facts import FEWEST_ROWS, question_in
-from halluscope.responses.identity import Identity, images_of, last_part, plain_id, plain_image, question_of
+from halluscope.responses.identity import (
+    Identity,
+    are_whole,
+    images_of,
+    last_part,
+    plain_id,
+    plain_image,
+    question_of,
+)
 from halluscope.responses.image_urls import URLS, address_in, file_in
 from halluscope.responses.names import IDS, IMAGES, QUESTIONS
 from halluscope.responses.reading import Responses
@@ -102,7 +110,10 @@ class Case:
 
     def fills(self, name: str) -> bool:
         """Whether all responses have a value in a column."""
-        return name in self.table.columns and all(is_value(cell) for cell in self.table.cells(name))
+        if name not in self.table.columns:
+            return False
+        cells = self.table.cells(name)
+        return are_whole(cells) or all(is_value(cell) for cell in cells)
 
     @cached_property
     def stated_questions(self) -> list[str]:

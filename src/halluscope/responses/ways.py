@@ -13,16 +13,19 @@ import numpy as np
 
 from halluscope.responses.agreement import Pairs, agreeing
 from halluscope.responses.identity import (
+    Key,
     ids_of_files,
     images_of,
-    keys_of,
+    are_whole,
+    keys_in,
     last_part,
     named,
     plain_id,
     question_of,
+    values_of,
 )
 from halluscope.responses.names import IMAGES
-from halluscope.responses.question_runs import Asked, image_by_image, in_order
+from halluscope.responses.question_runs import NOWHERE, Asked, image_by_image
 from halluscope.responses.stated import Case, is_value
 from halluscope.sanitize import short_repr
 
@@ -64,55 +67,86 @@ def by_id(case: Case, columns: Sequence[str]) -> Pairs:
     sets = [own for own in identity.also if case.fills(own) and all(getattr(row, own) for row in case.rows)]
     names = [*columns, *sets]
     own_names = [*identity.id, *sets]
-    files = ids_of_files(case.rows, identity.id[0]) if identity.id[0] in IMAGES else {}
-    stated = list(zip(*(_ids(case, name, files) for name in names), strict=True))
-    keys = keys_of(case.wanted, own_names)
+    stated, keys = _keys(case, names, own_names, case.wanted)
     numbers = dict(zip(keys, range(len(keys)), strict=True))
     if len(numbers) < len(keys):
         return _by_id_and_order(case, names, stated, keys)
-    places = _places_of_ids(case, names, own_names, stated, numbers)
+    if stated == keys:
+        answered = list(range(len(keys)))
+    else:
+        answered = [numbers.get(key, NOWHERE) for key in stated]
+        _check_ids(case, names, own_names, stated, answered)
+    places = [place for place, number in enumerate(answered) if number != NOWHERE]
     if not identity.partial_ok:
-        places = dict(sorted(places.items()))
-    rows = [case.wanted[number] for number in places]
-    pairs = agreeing(case, " and ".join(names), rows, list(places.values()), len(case.wanted))
+        places.sort(key=answered.__getitem__)
+    rows = [case.wanted[answered[place]] for place in places]
+    pairs = agreeing(case, " and ".join(names), rows, places, len(case.wanted))
     if not identity.partial_ok and len(rows) < len(case.wanted):
         check_none_missing(case, missing(case, case.wanted, rows), len(case.wanted))
     return pairs
 
 
-def _places_of_ids(
+def _keys(
+    case: Case, names: Sequence[str], own_names: Sequence[str], rows: Sequence[Any]
+) -> tuple[list[Key], list[Key]]:
+    """Return the keys of the responses and those of rows, in forms that are equal where the same row is meant."""
+    own_id = case.identity.id[0]
+    files = ids_of_files(case.rows, own_id) if own_id in IMAGES else {}
+    stated_columns: list[list[Any]] = []
+    own_columns: list[list[Any]] = []
+    for name, own_name in zip(names, own_names, strict=True):
+        stated = _ids(case, name, files)
+        own = values_of(rows, own_name)
+        if not (are_whole(stated) and are_whole(own)):
+            stated = [str(value) for value in stated]
+            own = [plain_id(value) for value in own]
+        stated_columns.append(stated)
+        own_columns.append(own)
+    return keys_in(stated_columns), keys_in(own_columns)
+
+
+def _check_ids(
     case: Case,
     names: Sequence[str],
     own_names: Sequence[str],
-    stated: Sequence[tuple[str, ...]],
-    numbers: Mapping[tuple[str, ...], int],
-) -> dict[int, int]:
-    """Return the number of each row that has a response, with the response's place."""
-    left_out: set[tuple[str, ...]] = set()
+    stated: Sequence[Key],
+    answered: Sequence[int],
+) -> None:
+    """Check that each response is about a row of the dataset, and no two about one.
+
+    Args:
+        case: the responses.
+        names: the columns of their keys.
+        own_names: the columns of the rows' keys.
+        stated: the responses' keys.
+        answered: the number of each response's row, or `NOWHERE`.
+    """
+    if NOWHERE not in answered and len(set(answered)) == len(answered):
+        return
+    left_out: set[Key] = set()
     if len(case.rows) > len(case.wanted):
-        left_out = set(keys_of(case.rows, own_names)) - numbers.keys()
-    places: dict[int, int] = {}
-    for place, key in enumerate(stated):
-        number = numbers.get(key)
-        if number is None:
+        kept = {id(row) for row in case.wanted}
+        others = [row for row in case.rows if id(row) not in kept]
+        left_out = set(_keys(case, names, own_names, others)[1])
+    first: dict[int, int] = {}
+    for place, number in enumerate(answered):
+        key = stated[place]
+        if number == NOWHERE:
             if key in left_out:
                 continue
             raise UnknownId(
                 f"{case.where(place)}: {named(names, key)} is not among the {len(case.wanted):,} rows of the dataset. "
                 "Are these the responses to this dataset, and to this split of it?"
             )
-        if number in places:
+        if number in first:
             raise Repeated(
-                f"{case.where(place)}: {named(names, key)} is already in {case.where(places[number])}; expected one "
+                f"{case.where(place)}: {named(names, key)} is already in {case.where(first[number])}; expected one "
                 "response per row. Remove one of them."
             )
-        places[number] = place
-    return places
+        first[number] = place
 
 
-def _by_id_and_order(
-    case: Case, names: Sequence[str], stated: Sequence[tuple[str, ...]], keys: list[tuple[str, ...]]
-) -> Pairs:
+def _by_id_and_order(case: Case, names: Sequence[str], stated: Sequence[Key], keys: list[Key]) -> Pairs:
     """Match where several rows share their ids: then only the order of the rows will do."""
     if stated != keys[: len(case.first)]:
         columns = names[: len(case.identity.id)]
@@ -126,11 +160,14 @@ def _by_id_and_order(
     return agreeing(case, by, case.first, list(range(len(case))), len(case.wanted))
 
 
-def _ids(case: Case, name: str, files: Mapping[str, str]) -> list[str]:
-    """Return a column as text; in an id, a file name is an image's id if `files` has it or it is COCO's."""
+def _ids(case: Case, name: str, files: Mapping[str, str]) -> list[Any]:
+    """Return the ids in a column, as whole numbers if all are, else as texts.
+
+    In an id, a file name is an image's id if `files` has it or it is COCO's.
+    """
     values = case.table.cells(name)
-    if name in case.identity.also or set(map(type, values)) == {int}:
-        return [str(value) for value in values]
+    if name in case.identity.also or are_whole(values):
+        return values
     # "339761.jpg" is COCO's image 339761, but in a dataset with other file names it may be any
     is_coco = name in IMAGES and all(plain_id(last_part(file)) == key for file, key in files.items())
     ids = []
