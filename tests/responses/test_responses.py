@@ -18,9 +18,9 @@ from halluscope.errors import LimitExceeded
 from halluscope.options import MatchingOptions
 from halluscope.reading.presence import ImageObjects
 from halluscope.responses import parsers, thoughts
-from halluscope.responses.reading import TEXTS, Reading, read, text_of
 from halluscope.responses.identity import IDS, Identity
 from halluscope.responses.matching import match
+from halluscope.responses.reading import TEXTS, Reading, read, text_of
 from halluscope.responses.ways import ORDER
 
 IMAGES = [ImageObjects(7, ["dog"], "000007.jpg"), ImageObjects(3, [], "000003.jpg"), ImageObjects(9, ["cat"])]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from halluscope.responses.names import TEXTS
+from halluscope.responses.table import kinds
 
 # Labels that files have in place of the texts "yes" and "no"
 YES_NO = ({"1": "yes", "0": "no"}, {"true": "yes", "false": "no"}, {"y": "yes", "n": "no"})
@@ -19,7 +20,7 @@ def is_nothing(cell: Any) -> bool:
 
 def are_plain(cells: Sequence[Any]) -> bool:
     """Whether all cells are texts without a character outside ASCII, which stand for themselves."""
-    return set(map(type, cells)) == {str} and all(map(str.isascii, cells))
+    return kinds(cells) == {str} and all(map(str.isascii, cells))
 
 
 def text_in(cell: Any) -> str | None:

@@ -34,43 +34,49 @@ class Source:
     @property
     def label(self) -> str:
         """What messages call it."""
-        return ", ".join(str(file) for file in self.files) or "responses"
+        return ", ".join(map(str, self.files)) or "responses"
 
 
 def sources(responses: Sequence[Given], sheet: str | None) -> list[Source]:
     """Return where the responses of several LVLMs are, after checking that no file is given twice."""
-    found = [source_of(given) for given in responses]
-    files = [file for source in found for file in source.files]
+    checked = []
+    files: list[Path] = []
+    for entry in responses:
+        source = source_of(entry)
+        checked.append(source)
+        files.extend(source.files)
     check_once(files)
-    if sheet is not None and not any(ending(file) == ".xlsx" for file in files):
-        names = ", ".join(str(file) for file in files) or "rows in Python"
+    if sheet is not None and ".xlsx" not in map(ending, files):
+        names = ", ".join(map(str, files)) or "rows in Python"
         raise ValueError(
             f"sheet (--sheet) names a sheet of an xlsx file, but the responses are {names}; expected an xlsx file, or "
             "no sheet."
         )
-    return found
+    return checked
 
 
-def source_of(given: Given) -> Source:
+def source_of(responses: Given) -> Source:
     """Return where the responses of one LVLM are."""
-    if isinstance(given, tuple):
-        name, inner = given
-        source = source_of(inner)
+    if isinstance(responses, tuple):
+        name, unnamed = responses
+        source = source_of(unnamed)
         return Source(name, source.files, source.rows)
-    if isinstance(given, Mapping):
-        return Source(rows=[row for _, row in tables.by_id(given, "responses")])
-    if hasattr(given, "to_dict") and hasattr(given, "columns"):  # a pandas DataFrame
-        _check_once(list(given.columns))
-        return Source(rows=given.to_dict("records"))
-    if isinstance(given, str | Path):
-        name, equals, parts = str(given).partition("=")
-        if equals and name and not is_there(str(given)):
+    if isinstance(responses, Mapping):
+        return Source(rows=[row for _, row in tables.by_id(responses, "responses")])
+    if hasattr(responses, "to_dict") and hasattr(responses, "columns"):  # a pandas DataFrame
+        _check_once(list(responses.columns))
+        return Source(rows=responses.to_dict("records"))
+    if isinstance(responses, str | Path):
+        name, equals, parts = str(responses).partition("=")
+        if equals and name and not is_there(str(responses)):
             return Source(name, [path_of(part.strip()) for part in parts.split(",")])
-        return Source(files=[path_of(given)])
-    entries = listed(
-        "responses", given, "a file, a list of rows with an id and a text, a table, or {id: text}"
-    )
-    return Source(rows=[{TEXTS[0]: entry} if isinstance(entry, str) else entry for entry in entries])
+        return Source(files=[path_of(responses)])
+    rows = []
+    for entry in listed(
+        "responses", responses, "a file, a list of rows with an id and a text, a table, or {id: text}"
+    ):
+        rows.append({TEXTS[0]: entry} if isinstance(entry, str) else entry)
+    return Source(rows=rows)
 
 
 def _check_once(columns: Sequence[Any]) -> None:
@@ -83,9 +89,9 @@ def _check_once(columns: Sequence[Any]) -> None:
             )
 
 
-def is_by_name(given: Any) -> bool:
+def is_by_name(responses: Any) -> bool:
     """Whether these are the responses of several LVLMs by their names (files, lists), not the texts of one by id."""
-    return isinstance(given, Mapping) and bool(given) and all(_is_of_one(value) for value in given.values())
+    return isinstance(responses, Mapping) and bool(responses) and all(map(_is_of_one, responses.values()))
 
 
 def _is_of_one(value: Any) -> bool:
@@ -97,34 +103,37 @@ def _is_of_one(value: Any) -> bool:
     return isinstance(value, Path) or hasattr(value, "columns")
 
 
-def names_of(found: Sequence[Source], stated: Sequence[str]) -> list[str]:
+def names_of(listed_sources: Sequence[Source], models: Sequence[str]) -> list[str]:
     """Name LVLMs: as the user does, or as all rows of one file do, or by their files.
 
     Args:
-        found: where their responses are.
-        stated: the names that harnesses or rows state; "" for none.
+        listed_sources: where their responses are.
+        models: the names that the user gives, or that harnesses or rows state; "" for none.
     """
     names = []
-    for source, name in zip(found, stated, strict=True):
-        shared = stated.count(name) > 1  # a name that several files' rows state is the user's, or none
-        names.append(source.name or ("" if shared else name))
-    return _named_by_files(names, found)
-
-
-def _named_by_files(names: list[str], found: Sequence[Source]) -> list[str]:
-    """Name the LVLMs that have no name by their files, with as many folders as tell the names apart."""
     folders: list[list[str]] = []
-    for place, source in enumerate(found):
-        if names[place] or not source.files:
-            folders.append([])
-        else:
-            folders.append(list(source.files[0].resolve().parent.parts[1:]))
-        if not names[place]:
-            names[place] = plain_name(source.files[0]) if source.files else "responses"
+    for source, model in zip(listed_sources, models, strict=True):
+        name = source.name
+        if not name and models.count(model) == 1:  # a name that several files' rows state is no LVLM's
+            name = model
+        parents: list[str] = []
+        if not name:
+            name = "responses"
+            if source.files:
+                name = plain_name(source.files[0])
+                parents = list(source.files[0].resolve().parent.parts[1:])
+        names.append(name)
+        folders.append(parents)
+    _tell_apart(names, folders)
+    return names
+
+
+def _tell_apart(names: list[str], folders: Sequence[list[str]]) -> None:
+    """Put as many folders before the names of files as tell them apart."""
     while True:
         alike = [place for place, name in enumerate(names) if names.count(name) > 1]
         if not alike:
-            return names
+            return
         if not any(folders[place] for place in alike):
             raise ValueError(
                 f"Two LVLMs are called {short_repr(names[alike[0]])}; give each its own name: NAME=FILE."

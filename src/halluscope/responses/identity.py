@@ -1,18 +1,17 @@
 """What a dataset says of its rows, by which responses find them: ids, images, questions, sets and right answers."""
 
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
-
-import re
-from collections import Counter
 from operator import attrgetter
+from typing import Any
 
 from halluscope.options import MatchingOptions
 from halluscope.responses.column_facts import plain_question
 from halluscope.responses.image_urls import file_in
 from halluscope.responses.names import IDS, IMAGES
+from halluscope.responses.table import kinds
 from halluscope.sanitize import one_line
 
 REMEMBERED = 2**12  # how many texts are remembered in their plain form: images and questions recur
@@ -60,10 +59,9 @@ class Identity:
         """The columns that identify a row; if it is one, all where a response's id is looked for, in this order."""
         if len(self.id) > 1:
             return self.id
-        own = self.id[0]
-        columns = [own]
+        columns = list(self.id)
         for name in IDS:
-            if name != own and (own in IMAGES or name not in IMAGES):
+            if name not in self.id and (self.id[0] in IMAGES or name not in IMAGES):
                 columns.append(name)
         return tuple(columns)
 
@@ -83,8 +81,12 @@ class Identity:
 
     def named(self, row: Any) -> str:
         """Name a row, for messages, by what identifies it."""
-        names = [*self.id, *(name for name in self.also if getattr(row, name))]
-        return named(names, tuple(plain_id(getattr(row, name)) for name in names))
+        key = {}
+        for name in self.id + tuple(self.also):
+            value = getattr(row, name)
+            if value or name in self.id:
+                key[name] = plain_id(value)
+        return named(list(key), tuple(key.values()))
 
 
 # The values of one column, or of several, by which rows are told apart
@@ -93,8 +95,9 @@ Key = str | int | tuple[str | int, ...]
 
 def named(names: Sequence[str], key: Key) -> str:
     """Name a row, for messages, by some columns and their values."""
-    values = key if isinstance(key, tuple) else (key,)
-    return ", ".join(f"{name} {one_line(str(value), 80)}" for name, value in zip(names, values, strict=False))
+    if not isinstance(key, tuple):
+        key = (key,)
+    return ", ".join(f"{name} {one_line(str(value), 80)}" for name, value in zip(names, key, strict=False))
 
 
 # What rows state, in forms that are equal where the same is meant
@@ -133,18 +136,23 @@ def keys_in(columns: Sequence[list[Any]]) -> list[Key]:
 
 def are_whole(values: Sequence[Any]) -> bool:
     """Whether all values are whole numbers, which need no plain form among themselves."""
-    return set(map(type, values)) == {int}
+    return kinds(values) == {int}
 
 
 def ids_of_files(rows: Sequence[Any], id_column: str) -> dict[str, str]:
     """Return the id of each image's file; by the last part of its path too, if that is no other's."""
-    whole = {}
+    ids = {}
+    by_last_part: dict[str, list[str]] = {}
     for row in rows:
         if getattr(row, "file_name", ""):
-            whole[str(row.file_name)] = plain_id(getattr(row, id_column))
-    shared = Counter(last_part(file) for file in whole)
-    ids = {last_part(file): key for file, key in whole.items() if shared[last_part(file)] == 1}
-    return ids | whole
+            file = str(row.file_name)
+            ids[file] = plain_id(getattr(row, id_column))
+    for file, key in ids.items():
+        by_last_part.setdefault(last_part(file), []).append(key)
+    for base, keys in by_last_part.items():
+        if len(keys) == 1:
+            ids.setdefault(base, keys[0])
+    return ids
 
 
 def plain_id(value: object) -> str:
@@ -152,7 +160,9 @@ def plain_id(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     text = str(value).strip()
-    return text if type(value) is int or len(text) > LONGEST_ID else _plain_text(text)
+    if type(value) is int or len(text) > LONGEST_ID:
+        return text
+    return _plain_text(text)
 
 
 @lru_cache(REMEMBERED)

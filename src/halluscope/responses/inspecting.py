@@ -33,8 +33,12 @@ from halluscope.responses.unfolding import numbers
 from halluscope.sanitize import one_line
 
 # What a file can hold
-RESPONSES, ASKED, SCORES, VERDICTS = "responses", "questions", "printed scores", "verdicts"
-OTHER, NONE = "other rows", "no rows"
+RESPONSES = "responses"
+ASKED = "questions"
+SCORES = "printed scores"
+VERDICTS = "verdicts"
+OTHER = "other rows"
+NONE = "no rows"
 
 # The columns of a right answer and of a verdict
 GOLD = ("label", "gold", "answer", "gt_answer", "ground_truth", "target")
@@ -44,7 +48,9 @@ JUDGED = ("rating", "judge_text", "verdict", "correctness")
 SAMPLED = "filtered_resps"
 
 # What a command names where the file does not tell it
-DATASET, JUDGE, FILE = "DATASET", "JUDGE", "RESPONSES"
+DATASET = "DATASET"
+JUDGE = "JUDGE"
+FILE = "RESPONSES"
 
 FILE_OF_REPLIES = "{file}"  # stands for the file's name where a benchmark says how a judge's replies are read
 
@@ -76,20 +82,23 @@ class Inspection:
             kind += f" of {' or '.join(self.benchmarks)}"
         if self.about:
             kind += f" ({self.about})"
-        parts = [
-            [kind],
-            [f"{name} in {one_line(column, 40)}" for name, column in self.columns.items()],
-            [f"{count:,} {what}" for what, count in self.odd.items()],
-            [f"{one_line(name, 40)} {value:g}" for name, value in self.figures.items()],
-            self.remarks,
-        ]
+        columns = [f"{name} in {one_line(column, 40)}" for name, column in self.columns.items()]
+        odd = [f"{count:,} {oddity}" for oddity, count in self.odd.items()]
+        figures = [f"{one_line(name, 40)} {value:g}" for name, value in self.figures.items()]
+        parts = [kind]
+        for facts in (columns, odd, figures, self.remarks):
+            parts.append(", ".join(facts))
         if self.problem:
-            parts.append([f"`score` may refuse it: {self.problem}"])
-        return "; ".join(", ".join(part) for part in parts if part)
+            parts.append(f"`score` may refuse it: {self.problem}")
+        return "; ".join(filter(None, parts))
 
     def row(self) -> dict[str, Any]:
         """Return what is known, for JSON."""
-        return {name: value for name, value in vars(self).items() if value}
+        known = {}
+        for name, value in vars(self).items():
+            if value:
+                known[name] = value
+        return known
 
 
 @dataclass(frozen=True)
@@ -105,12 +114,13 @@ def inspect(file: str | Path) -> Inspection:
     """Say what a file is, by its content alone; a file that is neither a table nor printed scores is an error."""
     name = str(file)
     cut_ends = CutEnds(allowed=True)
+    located = []
+    rows = []
     try:
-        located = [
-            (where, row)
-            for where, row in reading.located(path_of(file), cut_ends)
-            if isinstance(row, Mapping)
-        ]
+        for where, row in reading.located(path_of(file), cut_ends):
+            if isinstance(row, Mapping):
+                located.append((where, row))
+                rows.append(row)
     except LimitExceeded:
         raise
     except ValueError as error:
@@ -119,12 +129,12 @@ def inspect(file: str | Path) -> Inspection:
             raise error from error.__cause__
         return Inspection(name, SCORES, figures=figures)
     table = Table.of_rows(name, located)
-    replies = _completions(row for _, row in located)
+    replies = _completions(rows)
     if replies:
         return _of_completions(name, replies)
     if not table.columns:
         return Inspection(name, NONE)
-    return _of_table(name, table, [row for _, row in located], cut_ends)
+    return _of_table(name, table, rows, cut_ends)
 
 
 def _of_table(name: str, table: Table, rows: Sequence[Mapping[str, Any]], cut_ends: CutEnds) -> Inspection:
@@ -132,7 +142,7 @@ def _of_table(name: str, table: Table, rows: Sequence[Mapping[str, Any]], cut_en
     taken = Taken(columns.first((SAMPLED,)))
     if not taken.column:
         taken = _taken(table)
-    text = taken.column if columns.filled[taken.column] else ""
+    text = columns.first((taken.column,))
     if len(rows) == 1 and not text:
         figures = scores_among(("/".join(keys), value) for keys, value in numbers(rows[0]))
         if figures:
@@ -140,7 +150,8 @@ def _of_table(name: str, table: Table, rows: Sequence[Mapping[str, Any]], cut_en
     question = columns.first(name for name in (*QUESTIONS, "input") if name != text)
     kind = _kind(table, text, question)
     if kind == ASKED and not question:
-        question, text = text, ""
+        question = text
+        text = ""
     roles = {
         "id": columns.first(("doc_id", *IDS), len(rows)),
         "text": text,
@@ -148,23 +159,30 @@ def _of_table(name: str, table: Table, rows: Sequence[Mapping[str, Any]], cut_en
         "question": question,
     }
     roles = {role: column for role, column in roles.items() if column}
-    asked = [str(row[question]) for row in rows if question and question in row]
-    recognised, asked = _recognised(table, roles, asked)
-    found = Inspection(name, kind, len(rows), recognised.benchmarks, recognised.about, roles)
+    questions = [str(row[question]) for row in rows if question in row]
+    recognised, questions = _recognised(table, roles, questions)
+    inspection = Inspection(
+        file=name,
+        kind=kind,
+        rows=len(rows),
+        benchmarks=recognised.benchmarks,
+        about=recognised.about,
+        columns=roles,
+    )
     if kind != RESPONSES:
-        return found
-    if recognised.benchmarks and len(asked) == len(rows) and not taken.problem:
-        taken = _beside_answers(table, taken, recognised.benchmarks[0], asked)
+        return inspection
+    if recognised.benchmarks and len(questions) == len(rows) and not taken.problem:
+        taken = _beside_answers(table, taken, recognised.benchmarks[0], questions)
         roles["text"] = taken.column
-    found = replace(
-        found,
+    inspection = replace(
+        inspection,
         odd=_odd_rows(table, roles["text"], ending(Path(name)) in reading.TABLES, cut_ends),
         remarks=taken.remarks,
         problem=taken.problem,
     )
-    if not found.benchmarks or taken.problem:
-        return found
-    return _with_command(found, recognised, columns)
+    if not inspection.benchmarks or taken.problem:
+        return inspection
+    return _with_command(inspection, recognised, columns)
 
 
 class _Columns:
@@ -189,8 +207,8 @@ def _kind(table: Table, text: str, question: str) -> str:
     """Return what rows are, given the columns with the responses and with the questions."""
     is_judged = not set(JUDGED).isdisjoint(table.columns)
     if text and not question:
-        asks = sum("?" in shown for shown in _shown_texts(table, text))
-        if asks > 0.9 * len(table):
+        with_mark = sum("?" in shown for shown in _shown_texts(table, text))
+        if with_mark > 0.9 * len(table):
             return ASKED
     if text and not (text in GOLD and is_judged):
         return RESPONSES
@@ -200,33 +218,41 @@ def _kind(table: Table, text: str, question: str) -> str:
     return ASKED if question and has_right_answers else OTHER
 
 
-def _recognised(
-    table: Table, roles: Mapping[str, str], asked: Sequence[str]
-) -> tuple[Recognised, Sequence[str]]:
-    """Return which benchmarks rows may belong to, and their questions, without what is written after them if need be."""
-    texts = _shown_texts(table, roles["text"]) if "text" in roles else []
-    images = [str(cell) for cell in table.cells(roles["image"])] if "image" in roles else []
-    recognised = recognise(asked, table.columns, texts, images)
-    if recognised.benchmarks or not asked:
-        return recognised, asked
-    alone = [first_question(text) or text for text in asked]
+def _recognised(table: Table, roles: Mapping[str, str], questions: list[str]) -> tuple[Recognised, list[str]]:
+    """Return which benchmarks rows may belong to, and their questions.
+
+    If need be, the questions are those without what is written after them.
+    """
+    texts: list[str] = []
+    if "text" in roles:
+        texts = _shown_texts(table, roles["text"])
+    images: list[str] = []
+    if "image" in roles:
+        images = list(map(str, table.cells(roles["image"])))
+    recognised = recognise(questions, table.columns, texts, images)
+    if recognised.benchmarks or not questions:
+        return recognised, questions
+    alone = [first_question(text) or text for text in questions]
     return recognise(alone, table.columns, texts, images), alone
 
 
-def _with_command(found: Inspection, recognised: Recognised, columns: _Columns) -> Inspection:
+def _with_command(inspection: Inspection, recognised: Recognised, columns: _Columns) -> Inspection:
     """Add the command that scores responses."""
-    benchmark = registry.benchmark(found.benchmarks[0])
+    benchmark = registry.benchmark(inspection.benchmarks[0])
     first = registry.first_dataset(benchmark)
-    if len(first.id) == 1 and columns.filled[first.id[0]] >= found.rows:
-        found = replace(found, columns={**found.columns, "id": first.id[0]})  # where ids are looked for first
-    source = first.name if recognised.dataset is None else recognised.dataset or DATASET
-    command = f"halluscope score {benchmark.name} --responses {one_line(found.file)} --dataset {source}"
+    roles = dict(inspection.columns)
+    if len(first.id) == 1 and columns.filled[first.id[0]] >= inspection.rows:
+        roles["id"] = first.id[0]  # where ids are looked for first
+    source = recognised.dataset or DATASET
+    if recognised.dataset is None:
+        source = first.name
+    command = f"halluscope score {benchmark.name} --responses {one_line(inspection.file)} --dataset {source}"
     if benchmark.judges and not benchmark.judges.default:
         command += f" --{benchmark.judges.option} {JUDGE}"
-    lacks = CUT in found.odd or LACKING in found.odd
-    if recognised.is_part or lacks or is_part(benchmark, found.rows):
+    lacks = CUT in inspection.odd or LACKING in inspection.odd
+    if recognised.is_part or lacks or is_part(benchmark, inspection.rows):
         command += " --partial"
-    return replace(found, command=command)
+    return replace(inspection, columns=roles, command=command)
 
 
 # The column with the responses
@@ -237,7 +263,7 @@ def _taken(table: Table) -> Taken:
     column = text_column.by_name(table)
     if not column:
         return Taken()
-    texts = [text_in(cell) for cell in table.cells(column)]
+    texts = list(map(text_in, table.cells(column)))
     expected = Expected(questions_among(texts))
     try:
         choice = text_column.decide(table, column, texts, expected)
@@ -248,18 +274,18 @@ def _taken(table: Table) -> Taken:
     candidates = text_column.beside(table, column, expected)
     if len(candidates) == 1 and _may_be_right_answers(table, column, texts, candidates[0].name):
         name = one_line(column, 40)
-        other = one_line(candidates[0].name, 40)
-        return Taken(column, [f"if {name} holds the right answers, the responses are those in {other}"])
+        beside = one_line(candidates[0].name, 40)
+        return Taken(column, [f"if {name} holds the right answers, the responses are those in {beside}"])
     return Taken(column)
 
 
-def _may_be_right_answers(table: Table, column: str, texts: Texts, other: str) -> bool:
+def _may_be_right_answers(table: Table, column: str, texts: Texts, beside: str) -> bool:
     """Whether a column may hold right answers, and the other one something else."""
     are_short = all(len(plain_answer(text or "")) <= LONGEST_LABEL for text in texts)
     if column not in GOLD and not are_short:
         return False
-    others = [text_in(cell) for cell in table.cells(other)]
-    return not right_answers(texts, others)  # the same, as a rule reads it
+    answers = list(map(text_in, table.cells(beside)))
+    return not right_answers(texts, answers)  # the same, as a rule reads it
 
 
 def _beside_answers(table: Table, taken: Taken, benchmark: str, questions: Sequence[str]) -> Taken:
@@ -270,7 +296,7 @@ def _beside_answers(table: Table, taken: Taken, benchmark: str, questions: Seque
     answers = module.known_answers(questions)
     if not any(answers):
         return taken
-    texts = [text_in(cell) for cell in table.cells(taken.column)]
+    texts = list(map(text_in, table.cells(taken.column)))
     expected = Expected([""] * len(texts), [answers])
     try:
         choice = text_column.decide(table, taken.column, texts, expected)
@@ -292,7 +318,9 @@ def _completions(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the texts of chat completions; [] for other rows. The reader of responses gives each choice as a row."""
     replies = []
     for row in rows:
-        reply = completions.reply_in({"choices": [row]}) if "message" in row else None
+        if "message" not in row:
+            return []
+        reply = completions.reply_in({"choices": [row]})
         if reply is None:
             return []
         replies.append(reply)
@@ -311,7 +339,8 @@ def _of_completions(name: str, replies: Sequence[str]) -> Inspection:
                 f"halluscope score {benchmark.name} --responses {FILE} --dataset {source} "
                 f"{module.HOW_READ.replace(FILE_OF_REPLIES, one_line(name))}"
             )
-            return Inspection(name, VERDICTS, len(replies), [benchmark.name], IN_ORDER, command=command)
+            benchmarks = [benchmark.name]
+            return Inspection(name, VERDICTS, len(replies), benchmarks, about=IN_ORDER, command=command)
     return Inspection(name, VERDICTS, len(replies), about=IN_ORDER)
 
 
@@ -328,7 +357,10 @@ def _odd_rows(table: Table, column: str, blank: bool, cut_ends: CutEnds) -> dict
     lacking = sum(text_column.missing(table, [column], blank))
     if lacking:
         empty = odd.pop(EMPTY) - lacking
-        odd = {LACKING: lacking, **({EMPTY: empty} if empty else {}), **odd}
+        before = {LACKING: lacking}
+        if empty:
+            before[EMPTY] = empty
+        odd = {**before, **odd}
     if cut_ends.places:
         odd[CUT] = len(cut_ends.places)
     return odd
@@ -339,31 +371,30 @@ def _odd(table: Table, column: str) -> dict[str, int]:
     texts = _shown_texts(table, column)
     names = [name for name in table.columns if name != column]
     gold = next((name for name in GOLD if name in names), "")
-    are_gold = bool(gold) and all(
-        str(cell).lower() == text.strip().lower() for cell, text in zip(table.cells(gold), texts, strict=True)
-    )
-    others = []
+    right = [str(cell).lower() for cell in table.cells(gold)]
+    are_gold = right == [text.strip().lower() for text in texts]
+    beside = []
     for name in names:
-        if SAYS.match(name) and any(isinstance(cell, str) for cell in table.cells(name)):
-            others.append(name)
+        if SAYS.match(name) and str in map(type, table.cells(name)):
+            beside.append(name)
     heard = thoughts.take_out(texts, thoughts.REMOVED)
-    shown = ", ".join(sorted(others)[:5])
+    shown = ", ".join(sorted(beside)[:5])
     odd = {
         EMPTY: sum(not text.strip() for text in texts),
         "repeats of an earlier row": len(_repeats(table, names, texts)),
-        f"equal to {gold}": len(texts) if are_gold else 0,
+        f"equal to {gold}": len(texts) if gold and are_gold else 0,
         "with thoughts": heard.thoughts,
         "with thoughts that never end": heard.unfinished,
         "lists of one text": sum(isinstance(cell, list) for cell in table.cells(column)),
-        f"other columns of texts ({shown})": len(set(others) - set(GOLD)),
+        f"other columns of texts ({shown})": len(set(beside) - set(GOLD)),
     }
-    return {what: count for what, count in odd.items() if count}
+    return {oddity: count for oddity, count in odd.items() if count}
 
 
 def _repeats(table: Table, names: Sequence[str], texts: Sequence[str]) -> set[int]:
     ids = _cells_as_texts(table, [name for name in IDS if name in names])
-    asked = _cells_as_texts(table, [name for name in QUESTIONS if name in names])
-    return places_of_repeats(ids, asked, texts)
+    questions = _cells_as_texts(table, [name for name in QUESTIONS if name in names])
+    return places_of_repeats(ids, questions, texts)
 
 
 def _cells_as_texts(table: Table, names: Sequence[str]) -> list[tuple[str, ...]]:

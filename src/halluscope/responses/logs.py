@@ -22,7 +22,8 @@ INSPECTED = {"id", "epoch", "input", "output", "metadata"}
 
 # The key of a sample's prompt, which stands for the document in short logs, and the key under which a response names
 # its task
-INPUT, TASK = "input", "halluscope_task"
+INPUT = "input"
+TASK = "halluscope_task"
 
 # The names of a file of samples, and of the file of results beside it: lm-eval's, and lmms-eval's
 _BESIDE = {
@@ -42,10 +43,10 @@ class Stated:
 # Inspect
 
 
-def read_eval(file: Path, stated: Stated) -> Iterator[Located]:
+def read_eval(file: Path, beside: Stated) -> Iterator[Located]:
     """Yield the samples of Inspect's default format: a zip with a member per sample."""
     for _, header in _members(file, "header"):
-        stated.model = model_in(header)
+        beside.model = model_in(header)
     yield from inspected(_members(file, "samples/"), str(file))
 
 
@@ -55,9 +56,9 @@ def _members(file: Path, begin: str) -> Iterator[Located]:
         yield where, parse(decoded(content, where), where)
 
 
-def read_log(log: Row, where: str, stated: Stated) -> Iterator[Located]:
+def read_log(log: Row, where: str, beside: Stated) -> Iterator[Located]:
     """Yield the samples of a log of Inspect as JSON."""
-    stated.model = model_in(log)
+    beside.model = model_in(log)
     samples = log.get("samples")
     if not isinstance(samples, list):
         samples = []
@@ -67,8 +68,9 @@ def read_log(log: Row, where: str, stated: Stated) -> Iterator[Located]:
 
 def model_in(log: Any) -> str:
     """Return the name of the model in the header of a log; "" if there is none."""
-    header = log.get("eval") if isinstance(log, Mapping) else None
-    model = header.get("model") if isinstance(header, Mapping) else None
+    if not isinstance(log, Mapping) or not isinstance(log.get("eval"), Mapping):
+        return ""
+    model = log["eval"].get("model")
     return model if isinstance(model, str) else ""
 
 
@@ -102,13 +104,12 @@ def inspected(samples: Iterable[Located], log: str) -> Iterator[Located]:
 
 def responses_of_samples(samples: Sequence[Located], tasks: Collection[str]) -> list[Located]:
     """Return samples as rows of responses, in the order of their documents, by which those without one are matched."""
-    numbers = [row.get("doc_id") for _, row in samples]
-    if {type(number) for number in numbers} == {int}:
+    if {type(row.get("doc_id")) for _, row in samples} == {int}:
         samples = sorted(samples, key=lambda located: located[1]["doc_id"])
     first: dict[Any, str] = {}
     responses = []
     for where, sample in samples:
-        about = _about(sample, where, tasks)
+        document = _about(sample, where, tasks)
         doc_id = sample["doc_id"]
         if not isinstance(doc_id, int | str):
             raise ValueError(f"{where}: doc_id is {short_repr(doc_id)}; expected a whole number or a string.")
@@ -118,7 +119,7 @@ def responses_of_samples(samples: Sequence[Located], tasks: Collection[str]) -> 
                 "once. Are these the samples of two runs, or of two filters?"
             )
         first[doc_id] = where
-        row = {name: value for name, value in about.items() if name != TASK and name not in TEXTS}
+        row = {name: value for name, value in document.items() if name != TASK and name not in TEXTS}
         row[TEXTS[0]] = sample["filtered_resps"]
         responses.append((where, row))
     return responses
@@ -131,17 +132,19 @@ def _about(sample: Row, where: str, tasks: Collection[str]) -> Row:
             f"{where} is not a sample: expected doc_id and filtered_resps, as lm-eval and lmms-eval write them with "
             f"--log_samples; got {short_repr(sample, 120)}."
         )
-    about = _document(sample)
-    task = about.get(TASK)
-    if not about and isinstance(sample.get(INPUT), str):
-        about = {"prompt": sample[INPUT]}
-    if not about or (task is not None and tasks and task not in list(tasks)):
-        named = f"of the task {short_repr(task)}" if task else "that names no task and holds no row (doc)"
+    document = _document(sample)
+    task = document.get(TASK)
+    if not document and isinstance(sample.get(INPUT), str):
+        document = {"prompt": sample[INPUT]}
+    if not document or (task is not None and tasks and task not in list(tasks)):
+        kind = "that names no task and holds no row (doc)"
+        if task:
+            kind = f"of the task {short_repr(task)}"
         raise ValueError(
-            f"{where} is a sample {named}; expected a sample of {' or '.join(tasks) or 'a task of halluscope'}, or one "
+            f"{where} is a sample {kind}; expected a sample of {' or '.join(tasks) or 'a task of halluscope'}, or one "
             "whose doc is the row that was asked about."
         )
-    return about
+    return document
 
 
 def _document(sample: Row) -> Row:
@@ -168,16 +171,18 @@ def results_beside(file: Path) -> Stated:
         if not isinstance(results, Mapping):
             return Stated()
         model = results.get("model_name")
-        tasks = results.get("results")
-        scores = tasks.get(match["task"]) if isinstance(tasks, Mapping) else None
-        figures = _figures(scores, match["task"]) if isinstance(scores, Mapping) else {}
-        return Stated(model if isinstance(model, str) else "", figures)
+        return Stated(
+            model if isinstance(model, str) else "", _figures(results.get("results"), match["task"])
+        )
     return Stated()
 
 
-def _figures(scores: Row, task: str) -> dict[str, float]:
-    """Return scores by plain names, without standard errors: "f1" for `pope_f1_score,none`."""
-    figures = {}
+def _figures(results: Any, task: str) -> dict[str, float]:
+    """Return a task's scores by plain names, without standard errors: "f1" for `pope_f1_score,none`."""
+    figures: dict[str, float] = {}
+    if not isinstance(results, Mapping) or not isinstance(results.get(task), Mapping):
+        return figures
+    scores = results[task]
     for key, value in scores.items():
         if isinstance(key, str) and isinstance(value, int | float) and "_stderr" not in key:
             name = key.partition(",")[0].removeprefix(f"{task}_")

@@ -8,21 +8,21 @@ cannot be compared is counted (`Matched.uncompared`).
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
-import numpy as np
-
 from halluscope.responses import text_column, ways
 from halluscope.responses.agreement import PROMPTS, STATED, Pairs
 from halluscope.responses.column_facts import Expected, mostly_ask, question_in
-from halluscope.responses.identity import Identity, question_of, single_spaced
+from halluscope.responses.identity import Identity, question_of, single_spaced, values_of
 from halluscope.responses.names import PROMPT, is_image_file
 from halluscope.responses.question_runs import in_order
 from halluscope.responses.reading import Responses
 from halluscope.responses.repeats import some_column_is_unique
 from halluscope.responses.stated import SAME, Case, with_our_names
+from halluscope.responses.table import kinds, picked
 from halluscope.responses.ways import STATED_ROWS, Incomplete, Repeated, UnknownId
 
 # What is said of a column that is ignored (`Matched.uncompared`)
@@ -72,37 +72,37 @@ class Matched(NamedTuple, Generic[R]):
     def only(self, indices: Sequence[int]) -> "Matched[R]":
         """Return only the rows at these indices, in this order, with their responses."""
         return self._replace(
-            rows=[self.rows[index] for index in indices],
-            texts=[self.texts[index] for index in indices],
-            asked=[self.asked[index] for index in indices] if self.asked else (),
+            rows=picked(self.rows, indices),
+            texts=picked(self.texts, indices),
+            asked=picked(self.asked, indices) if self.asked else (),
         )
 
 
 def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matched[R]:
     """Match each response to its row."""
     read, remarks = _past_prompts(responses, rows, identity)
-    about = _in_order_of_sets(_of_wanted_sets(with_our_names(read, identity), identity), rows, identity)
-    case = Case(about, rows, identity)
-    _check_some_left(case)
-    case, pairs = _paired(case)
-    answered = _answered(case, pairs)
-    found = len(answered.rows)
-    answered = _with_response(case, _with_text_column(case, answered))
+    wanted = _of_wanted_sets(with_our_names(read, identity), identity)
+    whole = Case(_in_order_of_sets(wanted, rows, identity), rows, identity)
+    _check_some_left(whole)
+    case, pairs = _paired(whole)
+    repeats = len(whole) - len(case)
+    paired = _answered(case, pairs)
+    answered = _with_response(case, _with_text_column(case, paired))
     return Matched(
         name=responses.name,
         rows=answered.rows,
         texts=answered.responses.texts,
-        by=pairs.by,
+        by=pairs.way,
         of=pairs.needed,
         sampled=responses.sampled,
-        checked=any(SAME in states for states in pairs.stated.values()),
-        left_out=len(responses) - (len(about) - len(case)) - found,
+        checked=any(SAME in states for states in pairs.states.values()),
+        left_out=len(responses) - repeats - len(paired.rows),
         uncompared=pairs.uncompared,
         figures=responses.figures,
         labels=answered.responses.labels,
-        column_remarks=[*remarks, *answered.remarks],
-        without_response=found - len(answered.rows),
-        repeats=len(about) - len(case),
+        column_remarks=list(remarks) + list(answered.remarks),
+        without_response=len(paired.rows) - len(answered.rows),
+        repeats=repeats,
         cut_ends=responses.cut_ends,
         version=_version(case, pairs, answered),
         **_prompts(case, answered),
@@ -117,6 +117,15 @@ class _Answered:
     responses: Responses  # one per row
     places: Sequence[int]  # of each row's response in the file; one may belong to several rows
     remarks: Sequence[str] = ()  # what a user should know of the column with the responses
+
+    def take(self, numbers: Sequence[int]) -> "_Answered":
+        """Return some of the rows, in this order."""
+        return _Answered(
+            rows=picked(self.rows, numbers),
+            responses=self.responses.take(numbers),
+            places=picked(self.places, numbers),
+            remarks=self.remarks,
+        )
 
 
 # Which responses are about which rows of the dataset
@@ -133,7 +142,7 @@ def _past_prompts(
     texts = _texts(responses)
     if identity.options.text_columns or responses.sampled or not mostly_ask(texts):
         return responses, ()
-    known = {question_of(row) for row in rows} - {""}
+    known = set(map(question_of, rows)) - {""}
     questions = [question_in([text or ""], known) for text in texts]
     column = responses.columns[0]
     choice = text_column.decide(responses.table, column, texts, Expected(questions))
@@ -144,9 +153,10 @@ def _past_prompts(
 
 def _texts(responses: Responses) -> list[str | None]:
     """Return the responses; None where a row has none."""
-    if not any(responses.missing):
-        return list(responses.texts)
-    return [None if lacks else text for text, lacks in zip(responses.texts, responses.missing, strict=True)]
+    texts: list[str | None] = list(responses.texts)
+    for place in responses.lacking:
+        texts[place] = None
+    return texts
 
 
 def _of_wanted_sets(responses: Responses, identity: Identity) -> Responses:
@@ -164,13 +174,13 @@ def _in_order_of_sets(responses: Responses, rows: Sequence[Any], identity: Ident
     """Return the responses set after set, as the dataset has them, if all state theirs."""
     for column in identity.also:
         cells = responses.table.cells(column)
-        if set(map(type, cells)) != {str}:
+        if kinds(cells) != {str}:
             continue
-        values = dict.fromkeys(getattr(row, column) for row in rows)
-        numbers = {value: number for number, value in enumerate(values)}
-        if all(cell in numbers for cell in cells):
-            order = np.argsort([numbers[cell] for cell in cells], kind="stable")
-            responses = responses.take(order.tolist())
+        values = list(dict.fromkeys(values_of(rows, column)))
+        if set(cells) <= set(values):
+            numbers = dict(zip(values, range(len(values)), strict=True))
+            order = sorted(range(len(cells)), key=lambda place: numbers[cells[place]])
+            responses = responses.take(order)
     return responses
 
 
@@ -180,13 +190,13 @@ def _check_some_left(case: Case) -> None:
     if not case.wanted:
         present = []
         for column in only:
-            values = sorted({str(getattr(row, column)) for row in case.rows})
-            present.append(f"{column} is {' or '.join(repr(value) for value in values)}")
-        there = ""
+            values = sorted(set(map(str, values_of(case.rows, column))))
+            present.append(f"{column} is {' or '.join(map(repr, values))}")
+        hint = ""
         if present:
-            there = f" (in the dataset, {'; '.join(present)}; for an upstream file, its name decides this)"
+            hint = f" (in the dataset, {'; '.join(present)}; for an upstream file, its name decides this)"
         raise ValueError(
-            f"None of the {len(case.rows):,} rows is left to score: the options select no row of this dataset{there}."
+            f"None of the {len(case.rows):,} rows is left to score: the options select no row of this dataset{hint}."
         )
     if not len(case):
         raise ValueError(f"{case.source}: no response is about {', '.join(only.values())}.")
@@ -214,8 +224,7 @@ def _paired(case: Case) -> tuple[Case, Pairs]:
 def _are_told_apart(case: Case, pairs: Pairs) -> bool:
     """Whether equal ids mean the same row: samplings share their ids, so a response may be another sampling's."""
     also = case.identity.also
-    sets = {tuple(getattr(row, name) for name in also) for row in pairs.rows}
-    if len(sets) < 2 or all(all(case.table.cells(name)) for name in also):
+    if len(case.identity.sets(pairs.rows)) < 2 or all(all(case.table.cells(name)) for name in also):
         return True
     return some_column_is_unique(case.stated_ids())
 
@@ -234,7 +243,10 @@ def pairs_of(case: Case) -> Pairs:
     id_columns = _id_columns(case)
     for columns in id_columns or [()]:
         try:
-            pairs = ways.by_id(case, columns) if columns else ways.by_order(case)
+            if columns:
+                pairs = ways.by_id(case, columns)
+            else:
+                pairs = ways.by_order(case)
         except Incomplete as error:
             if not case.identity.also:
                 raise
@@ -254,12 +266,14 @@ def _id_columns(case: Case) -> list[tuple[str, ...]]:
     """Return the columns that may hold the responses' ids; [] if the responses have no ids."""
     identity = case.identity
     column = identity.options.id_column
-    names = (column,) if column else identity.columns
-    filled = tuple(name for name in names if case.holds(name))
+    names = identity.columns
+    if column:
+        names = (column,)
+    filled = list(filter(case.holds, names))
     if column and not filled:
         raise ValueError(
             f"No response has the column {column}; expected the column with the id. {case.where(0)} has "
-            f"{', '.join(str(name) for name in case.table.row(0))}."
+            f"{', '.join(map(str, case.table.row(0)))}."
         )
     if filled and names == identity.id:
         return [identity.id]
@@ -268,9 +282,10 @@ def _id_columns(case: Case) -> list[tuple[str, ...]]:
 
 def _is_confirmed(case: Case, pairs: Pairs, columns: Sequence[str]) -> bool:
     """Whether a second choice of an id names images, or each response states something of its row."""
-    ids = case.table.cells(columns[0]) if columns else []
     for number, place in enumerate(pairs.places):
-        is_image = bool(columns) and is_image_file(str(ids[place]))
+        is_image = False
+        if columns:
+            is_image = is_image_file(str(case.table.cells(columns[0])[place]))
         if not is_image and not pairs.states_same(number):
             return False
     return True
@@ -281,24 +296,24 @@ def _by_content(
 ) -> Pairs | None:
     """Match by images and questions where neither ids nor the order fit; None if these do not decide."""
     # ids of their own, such as a count from 0, say nothing, but images may
-    are_own_ids = not id_columns or all(isinstance(refusal, UnknownId) for refusal in refusals)
+    are_own_ids = not id_columns or kinds(refusals) == {UnknownId}
     questions = case.stated_questions
     if are_own_ids and not any(questions):
-        pairs = ways.by_image(case)
+        pairs = ways.by_images(case)
         if pairs is not None:
             return pairs
     describe = bool(id_columns) and are_own_ids and ways.describe_the_rest(case)
     if not all(questions) and not describe:
         return None
-    pairs = ways.by_id_in_one_set(case, id_columns[0]) if id_columns else None
+    pairs = None
+    if id_columns:
+        pairs = ways.by_id_in_one_set(case, id_columns[0])
     if pairs is None:
         pairs = ways.by_content(case)
     # ids of their own, such as a count, beside the questions in the dataset's order
     if pairs is None and len(case) == len(case.first):
-        try:
+        with suppress(ValueError):  # something contradicts
             pairs = ways.by_order(case)
-        except ValueError:  # something contradicts
-            pass
     if pairs is None:
         pairs = ways.by_content(case, in_order)
     return pairs
@@ -306,14 +321,14 @@ def _by_content(
 
 def _nearest(case: Case) -> str:
     """Say which set of rows has most of the questions that responses state; "" if none has any, or there is one set."""
-    stated = Counter(question for question in case.stated_questions if question)
-    most, nearest = 0, ""
+    questions = Counter(filter(None, case.stated_questions))
+    shared = {}
     for name, rows in case.identity.sets(case.rows).items():
-        shared = stated & Counter(question_of(row) for row in rows)
-        most, nearest = max((most, nearest), (shared.total(), name))
-    if not most or not nearest:
+        shared[name] = (questions & Counter(map(question_of, rows))).total()
+    nearest = max(shared, key=lambda name: (shared[name], name))
+    if not nearest or not shared[nearest]:
         return ""
-    return f" The nearest is {nearest}: it has {most:,} of the {len(case):,} questions that they state."
+    return f" The nearest is {nearest}: it has {shared[nearest]:,} of the {len(case):,} questions that they state."
 
 
 # The responses of the rows that are scored
@@ -323,11 +338,13 @@ def _answered(case: Case, pairs: Pairs) -> _Answered:
     """Return the wanted rows and their responses."""
     rows = pairs.rows
     places = pairs.places
-    wanted = case.identity.wanted
-    if pairs.by != STATED_ROWS and not all(map(wanted, rows)):
-        kept = [number for number, row in enumerate(rows) if wanted(row)]
-        rows = [rows[number] for number in kept]
-        places = [places[number] for number in kept]
+    if pairs.way != STATED_ROWS and not all(map(case.identity.wanted, rows)):
+        rows = []
+        places = []
+        for row, place in zip(pairs.rows, pairs.places, strict=True):
+            if case.identity.wanted(row):
+                rows.append(row)
+                places.append(place)
     if not rows:
         raise ValueError(
             f"{case.source} holds no response to any of the {pairs.needed:,} rows that the options select."
@@ -345,14 +362,13 @@ def _with_text_column(case: Case, answered: _Answered) -> _Answered:
     responses = answered.responses
     if case.identity.options.text_columns or responses.sampled:
         return answered
-    rows = answered.rows
-    each = responses
+    once = answered
     if len(set(answered.places)) < len(answered.places):
-        once = list({place: number for number, place in enumerate(answered.places)}.values())
-        rows = [rows[number] for number in once]
-        each = responses.take(once)
+        numbers = dict(zip(answered.places, range(len(answered.places)), strict=True))
+        once = answered.take(list(numbers.values()))
     column = responses.columns[0]
-    choice = text_column.decide(each.table, column, _texts(each), _expected(case.identity, rows))
+    expected = _expected(case.identity, once.rows)
+    choice = text_column.decide(once.responses.table, column, _texts(once.responses), expected)
     if choice.column != column:
         responses = responses.of_column(choice.column)
     return replace(answered, responses=responses, remarks=choice.remarks)
@@ -362,29 +378,31 @@ def _expected(identity: Identity, rows: Sequence[Any]) -> Expected:
     """Return what the dataset says of rows: their questions, and their right answers by each known version."""
     questions = [getattr(row, "question", None) or identity.prompt_of(row) for row in rows]
     versions = [[getattr(row, identity.target, None) for row in rows]]
-    others = [identity.other_answers(row) for row in rows]
-    for version in range(max(len(answers) for answers in others)):
-        versions.append([answers[version] if version < len(answers) else None for answers in others])
+    by_row = list(map(identity.other_answers, rows))
+    for version in range(max(map(len, by_row))):
+        answers = []
+        for answers_of_row in by_row:
+            answers.append(answers_of_row[version] if version < len(answers_of_row) else None)
+        versions.append(answers)
     return Expected(questions, versions, partial(identity.are_corrected, rows))
 
 
 def _with_response(case: Case, answered: _Answered) -> _Answered:
     """Leave out the rows that have no response, if the user allows it."""
     responses = answered.responses
-    if not any(responses.missing):
+    lacking = responses.lacking
+    if not lacking:
         return answered
-    lacking = [place for place, lacks in enumerate(responses.missing) if lacks]
     left = [place for place, lacks in enumerate(responses.missing) if not lacks]
     options = case.identity.options
     if not options.partial or not left:
         columns = options.text_columns or (responses.columns[lacking[0]],)
         text_column.refuse_missing(responses.table.take(lacking), columns, len(answered.rows))
-    rows = [answered.rows[place] for place in left]
-    return replace(answered, rows=rows, responses=responses.take(left))
+    return answered.take(left)
 
 
 def _version(case: Case, pairs: Pairs, answered: _Answered) -> str:
-    if pairs.by == STATED_ROWS:
+    if pairs.way == STATED_ROWS:
         return STATED_ROWS
     places = range(len(answered.rows))
     return case.identity.version_of(answered.rows, answered.responses.first_texts(case.questions, places))
@@ -397,11 +415,11 @@ def _prompts(case: Case, answered: _Answered) -> dict[str, Any]:
     if PROMPT in table.columns:
         names = sorted({str(cell or "") for cell in table.cells(PROMPT)})
     columns = PROMPTS if case.identity.prompt else STATED
-    asked = answered.responses.first_texts(columns, range(len(answered.rows)))
-    others = 0
-    if any(asked):
-        asked = [single_spaced(text) for text in asked]
-        for row, text in zip(answered.rows, asked, strict=True):
+    prompts = answered.responses.first_texts(columns, range(len(answered.rows)))
+    unlike = 0
+    if any(prompts):
+        prompts = list(map(single_spaced, prompts))
+        for row, text in zip(answered.rows, prompts, strict=True):
             if text and single_spaced(case.identity.prompt_of(row)) not in text:
-                others += 1
-    return {"prompts": names, "asked": asked, "other_prompts": others}
+                unlike += 1
+    return {"prompts": names, "asked": prompts, "other_prompts": unlike}

@@ -31,7 +31,9 @@ def printed(file: Path) -> dict[str, float]:
 
 def scores_among(figures: Iterable[tuple[str, Any]]) -> dict[str, float]:
     """Return the first of these numbers whose names are those of scores; a repeated name gets a number."""
-    known = {letters(score) for benchmark in registry.benchmarks() for score in benchmark.scores}
+    known: set[str] = set()
+    for benchmark in registry.benchmarks():
+        known.update(map(letters, benchmark.scores))
     scores: dict[str, float] = {}
     seen: Counter[str] = Counter()
     for name, value in islice(figures, 100 * MOST):

@@ -20,11 +20,13 @@ from halluscope.responses.given import Given, Source
 from halluscope.responses.image_urls import URLS
 from halluscope.responses.logs import LOG, Stated
 from halluscope.responses.names import IDS, IMAGES, QUESTIONS, SAYS, TEXTS, is_image_file
-from halluscope.responses.table import ABSENT, Row, Table
+from halluscope.responses.table import ABSENT, Row, Table, picked
 from halluscope.responses.unfolding import (
+    ABOUT,
     OWN,
     SAMPLE,
     Unfolding,
+    are_objects,
     figures_in,
     rows_of_columns,
     turns,
@@ -42,7 +44,7 @@ _LIST = re.compile(r"""\s*\[\s*(['"])(.*)\1\s*\]\s*""", re.DOTALL)
 TABLES = (".csv", ".tsv", ".xlsx")
 
 # The columns whose values matter to how responses are read
-_MATTERING = {*TEXTS, *IDS, *IMAGES, *URLS, *QUESTIONS, "label", "sampling", "category", MODEL}
+_MATTERING = ABOUT.union(TEXTS, IMAGES, URLS, ("label", "sampling", "category", MODEL))
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,11 @@ class Responses:
     cut_ends: Sequence[str] = ()  # the last lines that were left out because a part of each is missing
 
     @property
+    def lacking(self) -> list[int]:
+        """The places of the rows without a response."""
+        return [place for place, lacks in enumerate(self.missing) if lacks]
+
+    @property
     def source(self) -> str:
         """The file, for messages."""
         return self.table.source
@@ -71,16 +78,20 @@ class Responses:
     def __len__(self) -> int:
         return len(self.texts)
 
-    def stated(self, name: str) -> list[Any]:
+    def cells(self, name: str) -> list[Any]:
         """Return what each row states in a column; None where it is the response itself."""
         cells = self.table.cells(name)
         if name not in self.columns:
             return cells
-        return [None if column == name else cell for column, cell in zip(self.columns, cells, strict=True)]
+        cells = list(cells)
+        for place, column in enumerate(self.columns):
+            if column == name:
+                cells[place] = None
+        return cells
 
     def first_texts(self, names: Sequence[str], places: Sequence[int]) -> list[str]:
         """Return the first text that some rows state in some columns; "" for none."""
-        columns = [self.stated(name) for name in names if name in self.table.columns]
+        columns = [self.cells(name) for name in names if name in self.table.columns]
         if not columns:
             return [""] * len(places)
         texts = []
@@ -101,9 +112,9 @@ class Responses:
         return replace(
             self,
             table=self.table.take(places),
-            texts=[self.texts[place] for place in places],
-            missing=[self.missing[place] for place in places],
-            columns=[self.columns[place] for place in places],
+            texts=picked(self.texts, places),
+            missing=picked(self.missing, places),
+            columns=picked(self.columns, places),
         )
 
     def of_column(self, column: str) -> "Responses":
@@ -121,56 +132,56 @@ class Reading:
     # column -> its values; the file name of a part may contain one of them, such as "random" in A of
     # "NAME=A,B,C"
     parts: Mapping[str, Collection[str]] = field(default_factory=dict)
-    options: MatchingOptions = MatchingOptions()
+    matching: MatchingOptions = MatchingOptions()
 
 
 USUAL = Reading()
 
 
-def read(responses: Sequence[Given], how: Reading = USUAL) -> list[Responses]:
+def read(responses: Sequence[Given], options: Reading = USUAL) -> list[Responses]:
     """Read the responses of several LVLMs, each with a name of its own."""
-    sources = given.sources(responses, how.options.sheet)
-    read_ones = [_read(source, how) for source in sources]
-    names = given.names_of(sources, [one.name for one in read_ones])
-    return [replace(one, name=name) for one, name in zip(read_ones, names, strict=True)]
+    sources = given.sources(responses, options.matching.sheet)
+    models = [_read(source, options) for source in sources]
+    names = given.names_of(sources, [model.name for model in models])
+    return [replace(model, name=name) for model, name in zip(models, names, strict=True)]
 
 
-def _read(source: Source, how: Reading) -> Responses:
+def _read(source: Source, options: Reading) -> Responses:
     """Read responses; their name is the user's, that of the model that a harness or each row states, or ""."""
-    stated = Stated()
-    cut_ends = CutEnds(allowed=how.options.partial)
+    beside = Stated()
+    cut_ends = CutEnds(allowed=options.matching.partial)
     table = None
-    if len(source.files) == 1 and how.options.limit is None:
+    if len(source.files) == 1 and options.matching.limit is None:
         table = _flat_table(source.files[0])
     is_sampled = False
     if table is None:
-        located = tables.objects(islice(_located(source, how, stated, cut_ends), how.options.limit))
+        located = tables.objects(islice(_located(source, options, beside, cut_ends), options.matching.limit))
         if not located:
             raise ValueError(
                 f"{source.label} holds no responses; expected one JSON object per line, or a table."
             )
-        located = _without_settings(located, stated)
+        located = _without_settings(located, beside)
         is_sampled = located[0][1].keys() >= SAMPLE
         if is_sampled:
-            located = logs.responses_of_samples(located, how.tasks)
-            if len(source.files) == 1 and not stated.model:
-                stated = logs.results_beside(source.files[0])
+            located = logs.responses_of_samples(located, options.tasks)
+            if len(source.files) == 1 and not beside.model:
+                beside = logs.results_beside(source.files[0])
         table = Table.of_rows(source.label, located)
     if not is_sampled:
-        table = _with_known_columns(table, how.options.text_columns)
-    columns = _text_columns(table, how)
-    if source.files and not stated.model:
-        stated.model = _model_in(table)
-    is_table = any(ending(file) in TABLES for file in source.files)
+        table = _with_known_columns(table, options.matching.text_columns)
+    columns = _text_columns(table, options)
+    if source.files and not beside.model:
+        beside.model = _model_in(table)
+    is_table = not set(TABLES).isdisjoint(map(ending, source.files))
     unread = Responses(
-        name=source.name or stated.model,
+        name=source.name or beside.model,
         table=table,
         texts=[],
         missing=[],
         columns=[],
         sampled=is_sampled,
-        figures=stated.figures,
-        blank=is_table and not how.options.text_columns,
+        figures=beside.figures,
+        blank=is_table and not options.matching.text_columns,
         cut_ends=cut_ends.places,
     )
     responses = responses_in(unread, columns)
@@ -205,27 +216,30 @@ def _flat_table(file: Path) -> Table | None:
     if table is None:
         return None
     names = tuple(table.columns)
-    is_plain = not second_names(names) and not alike(names)
-    return table if is_plain and not SAMPLE <= set(names) and not LOG <= set(names) else None
+    if second_names(names) or alike(names) or table.columns.keys() >= SAMPLE or table.columns.keys() >= LOG:
+        return None
+    return table
 
 
-def _located(source: Source, how: Reading, stated: Stated, cut_ends: CutEnds | None) -> Iterator[Located]:
+def _located(source: Source, options: Reading, beside: Stated, cut_ends: CutEnds | None) -> Iterator[Located]:
     for where, row in tables.numbered("responses", source.rows):
-        yield where, _with_plain_names(row, where, how.options)
-    choices = tables.Choices(how.options.sheet, _Holds(how.options), cut_ends)
+        yield where, _with_plain_names(row, where, options.matching)
+    choices = tables.Choices(options.matching.sheet, _Holds(options.matching), cut_ends)
     for file in source.files:
-        part = _part_of(file, how) if len(source.files) > 1 else {}
-        for where, row in _rows_of(file, how, stated, choices):
-            named = _with_plain_names(row, where, how.options)
+        part: dict[str, str] = {}
+        if len(source.files) > 1:
+            part = _part_of(file, options)
+        for where, row in _rows_of(file, options, beside, choices):
+            named = _with_plain_names(row, where, options.matching)
             if part and isinstance(row, dict):
                 named = {**part, **named}
             yield where, named
 
 
-def _part_of(file: Path, how: Reading) -> dict[str, str]:
+def _part_of(file: Path, options: Reading) -> dict[str, str]:
     """Return the columns and values that the name of a part's file gives to its rows."""
     part = {}
-    for column, values in how.parts.items():
+    for column, values in options.parts.items():
         named = [value for value in values if value in file.name]
         if len(named) == 1:
             part[column] = named[0]
@@ -242,15 +256,15 @@ class _Holds:
         if self.options.text_columns:
             return not set(self.options.text_columns).isdisjoint(columns)
         names = [plain(column) for column in columns]
-        return text_column.first_named(names)[1] != "" or any(SAYS.match(name) for name in names)
+        return text_column.first_named(names)[1] != "" or any(map(SAYS.match, names))
 
 
-def _rows_of(file: Path, how: Reading, stated: Stated, choices: tables.Choices) -> Iterator[Located]:
+def _rows_of(file: Path, options: Reading, beside: Stated, choices: tables.Choices) -> Iterator[Located]:
     """Yield the rows of a file; those of a log as samples, and those in objects that hold several."""
     if ending(file) == ".eval":
-        yield from logs.read_eval(file, stated)
+        yield from logs.read_eval(file, beside)
         return
-    unfolding = Unfolding(how.parts, how.options.text_columns)
+    unfolding = Unfolding(options.parts, options.matching.text_columns)
     for where, row in tables.rows(file, choices):
         if isinstance(row, str):
             yield where, {TEXTS[0]: row}
@@ -265,19 +279,19 @@ def _rows_of(file: Path, how: Reading, stated: Stated, choices: tables.Choices) 
         elif not OWN.isdisjoint(row):
             yield where, row
         elif row.keys() >= LOG:
-            yield from logs.read_log(row, where, stated)
+            yield from logs.read_log(row, where, beside)
         else:
-            yield from unfolded(row, where, unfolding, stated.figures)
+            yield from unfolded(row, where, unfolding, beside.figures)
 
 
-def _without_settings(rows: list[Located], stated: Stated) -> list[Located]:
+def _without_settings(rows: list[Located], beside: Stated) -> list[Located]:
     """Leave out a first or last row that shares no column with the row beside it: settings, or scores."""
     if len(rows) < 3:
         return rows
-    for end, beside in ((0, 1), (-1, -2)):
-        known = {*rows[beside][1], *OWN, *IDS, *QUESTIONS}
+    for end, neighbour in ((0, 1), (-1, -2)):
+        known = OWN.union(ABOUT, rows[neighbour][1])
         if known.isdisjoint(rows[end][1]):
-            stated.figures.update(figures_in(rows[end][1]))
+            beside.figures.update(figures_in(rows[end][1]))
             del rows[end]
     return rows
 
@@ -303,9 +317,12 @@ def _with_plain_names(row: Any, where: str, options: MatchingOptions) -> Any:
 
 def _check_alike(row: Row, where: str, options: MatchingOptions) -> None:
     """Check that columns whose names differ only in case or spaces do not differ in what they hold."""
-    for shared, columns in contradicting(row, (*options.text_columns, options.id_column or "")):
+    chosen = list(options.text_columns)
+    if options.id_column:
+        chosen.append(options.id_column)
+    for shared, columns in contradicting(row, chosen):
         if shared in _MATTERING or SAYS.match(shared):
-            names = " and ".join(short_repr(name) for name in columns)
+            names = " and ".join(map(short_repr, columns))
             values = " and ".join(short_repr(row[name]) for name in columns)
             raise ValueError(
                 f"{where} has the columns {names}, whose names differ only in case or spaces, with different values: "
@@ -316,8 +333,7 @@ def _check_alike(row: Row, where: str, options: MatchingOptions) -> None:
 
 def _with_known_columns(table: Table, columns: Sequence[str]) -> Table:
     """Add the image and the question of rows that state them in another column, or in an object or a chat."""
-    names = [name for name in table.columns if table.has(0, name)]
-    first = {name: table.cells(name)[0] for name in names}
+    first = table.row(0)
     text = text_column.first_named(first, columns)[1]
     more = {}
     if set(IDS).isdisjoint(first):
@@ -326,13 +342,13 @@ def _with_known_columns(table: Table, columns: Sequence[str]) -> Table:
             more["image"] = table.cells(images[0])
     asks_nothing = set(QUESTIONS).intersection(first) <= {text}
     if asks_nothing:
-        others = {text, *columns, *TEXTS}
-        asks = [name for name in names if name not in others and _asks(table, name)]
-        if len(asks) == 1:
-            more["question"] = table.cells(asks[0])
+        texts = set(TEXTS).union(columns, (text,))
+        questions = [name for name in first if name not in texts and _asks(table, name)]
+        if len(questions) == 1:
+            more["question"] = table.cells(questions[0])
     holds_objects = any(isinstance(value, dict | list) for value in first.values())
     if more or (asks_nothing and holds_objects):
-        return table.beneath({**_in_objects(table, text), **more})
+        return table.over({**_in_objects(table, text), **more})
     return table
 
 
@@ -346,64 +362,75 @@ def _asks(table: Table, name: str) -> bool:
 def _in_objects(table: Table, text: str) -> dict[str, list[Any]]:
     """Return the ids, images and questions that rows state in objects, or in chats, other than their texts."""
     columns: dict[str, list[Any]] = {}
-    for place in range(0 if table.is_flat else len(table)):
+    if table.is_flat:
+        return columns
+    for place in range(len(table)):
         for name, cell in table.row(place).items():
             if name == text:
                 continue
-            for key, value in _held(cell).items():
+            for key, value in _facts_in(cell).items():
                 columns.setdefault(key, [ABSENT] * len(table))[place] = value
     return columns
 
 
-def _held(cell: Any) -> dict[str, Any]:
+def _facts_in(cell: Any) -> dict[str, Any]:
     """Return the ids and questions in an object, or the prompt in a chat; {} for any other cell."""
+    facts = {}
     if isinstance(cell, Mapping):
-        return {key: cell[key] for key in (*IDS, *QUESTIONS) if key in cell and key not in TEXTS}
-    if isinstance(cell, list) and cell and all(isinstance(turn, Mapping) for turn in cell):
-        return {key: said for key, said in turns(cell).items() if key == "prompt"}
-    return {}
+        for key in IDS + QUESTIONS:
+            if key in cell and key not in TEXTS:
+                facts[key] = cell[key]
+    elif are_objects(cell):
+        chat = turns(cell)
+        if "prompt" in chat:
+            facts["prompt"] = chat["prompt"]
+    return facts
 
 
 # Responses
 
 
-def _text_columns(table: Table, how: Reading) -> Sequence[str]:
+def _text_columns(table: Table, options: Reading) -> Sequence[str]:
     """Return the column that is named like one of responses, or the columns that the user names.
 
     The dataset's own right answer is no response.
     """
-    columns = how.options.text_columns
+    columns = options.matching.text_columns
     if columns:
-        if not any(name in table.columns for name in columns):
+        if table.columns.keys().isdisjoint(columns):
             raise _no_text(table.where[0], table.row(0), columns)
         return columns
-    known, own = text_column.first_named(table.names)
-    is_answer = own in how.dataset and set(how.dataset) <= set(table.names)
-    column = text_column.by_name(table, own if is_answer else "")
+    known, first = text_column.first_named(table.names)
+    answer = ""
+    if first in options.dataset and set(options.dataset) <= set(table.names):
+        answer = first
+    column = text_column.by_name(table, answer)
     if column:
         return (column,)
-    if is_answer:
+    if answer:
         raise ValueError(
-            f"{table.where[0]} is a row of the dataset, whose {own!r} is the right answer; expected the LVLM's "
+            f"{table.where[0]} is a row of the dataset, whose {answer!r} is the right answer; expected the LVLM's "
             "response."
         )
     raise _no_text(table.where[0], table.row(0), known)
 
 
 def _no_text(where: str, row: Row, known: Sequence[str]) -> ValueError:
-    texts = ", ".join(str(name) for name, value in row.items() if isinstance(value, str))
-    here = f" Texts here: {texts}." if texts else ""
+    texts = [str(name) for name, value in row.items() if isinstance(value, str)]
+    hint = ""
+    if texts:
+        hint = f" Texts here: {', '.join(texts)}."
     keys = "the key" if len(known) == 1 else "one of the keys"
     return ValueError(
         f"{where}: expected an object with the LVLM's text under {keys} {', '.join(known)}; got "
         f"{short_repr(row, 120)}. If another column holds the text, name it: --text-column (text_column); or several, "
-        f"of which each response has one.{here}"
+        f"of which each response has one.{hint}"
     )
 
 
 def check_complete(responses: Responses) -> None:
     """Check that each row has a response, where no option leaves out rows without one."""
-    lacking = [place for place, lacks in enumerate(responses.missing) if lacks]
+    lacking = responses.lacking
     if lacking:
         raise ValueError(
             f"{responses.source}: {len(lacking):,} of {len(responses):,} rows have no "

@@ -24,12 +24,12 @@ class Recognised:
 
 
 def recognise(
-    asked: Sequence[str], names: Collection[str], texts: Sequence[str], images: Sequence[str]
+    questions: Sequence[str], names: Collection[str], texts: Sequence[str], images: Sequence[str]
 ) -> Recognised:
     """Return which benchmarks rows may belong to.
 
     Args:
-        asked: their questions.
+        questions: their questions.
         names: their columns.
         texts: their responses.
         images: their images.
@@ -37,16 +37,15 @@ def recognise(
     benchmarks = registry.benchmarks()
     for benchmark in benchmarks:
         known = _of_rows(benchmark, "known")
-        parts = known(asked) if known else None
-        if parts:
-            about, dataset, is_part = parts
-            return Recognised([benchmark.name], about, dataset, is_part)
-    files = [file_in(image) for image in images]
+        part = known(questions) if known else None
+        if part:
+            return Recognised([benchmark.name], *part)
+    files = list(map(file_in, images))
     for benchmark in benchmarks:
         is_image = _of_rows(benchmark, "is_image")
         if is_image and files and all(map(is_image, files)):
             return Recognised([benchmark.name])
-    prompted = [benchmark.name for benchmark in benchmarks if set(asked) == {benchmark.prompt}]
+    prompted = [benchmark.name for benchmark in benchmarks if set(questions) == {benchmark.prompt}]
     if prompted:
         return Recognised(prompted)
     likeliest = _by_columns(benchmarks, names)
@@ -54,7 +53,9 @@ def recognise(
         return Recognised(likeliest)
     words = sorted(len(text.split()) for text in texts)
     if words and words[len(words) // 2] >= FEWEST_WORDS:
-        described = [one.name for one in benchmarks if one.is_scored and one.partial_ok]
+        described = [
+            benchmark.name for benchmark in benchmarks if benchmark.is_scored and benchmark.partial_ok
+        ]
         return Recognised(described, "descriptions", "")
     return Recognised()
 
@@ -72,15 +73,17 @@ def _by_columns(benchmarks: Sequence[Benchmark], names: Collection[str]) -> list
     for benchmark in benchmarks:
         if benchmark.datasets:
             first = benchmark.datasets[0]
-            known[benchmark.name] = {*first.id, *first.columns, *first.upstream}
-    shared = Counter(column for columns in known.values() for column in columns)
-    own = {}
+            known[benchmark.name] = set(first.id).union(first.columns, first.upstream)
+    shared: Counter[str] = Counter()
+    for columns in known.values():
+        shared.update(columns)
+    counts = {}
     for name, columns in known.items():
-        own[name] = sum(shared[column] == 1 for column in columns.intersection(names))
-    most = max(own.values(), default=0)
+        counts[name] = sum(shared[column] == 1 for column in columns.intersection(names))
+    most = max(counts.values(), default=0)
     if most < 2:
         return []
-    return [name for name, count in own.items() if count == most]
+    return [name for name, count in counts.items() if count == most]
 
 
 def is_part(benchmark: Benchmark, rows: int) -> bool:

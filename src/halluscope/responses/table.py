@@ -1,11 +1,12 @@
 """Rows of a file of responses by their columns, with the location of each row."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from halluscope.reading.tables import Located
 
 Row = Mapping[Any, Any]
+T = TypeVar("T")
 
 
 class Absent:
@@ -13,6 +14,16 @@ class Absent:
 
 
 ABSENT = Absent()
+
+
+def picked(values: Sequence[T], places: Iterable[int]) -> list[T]:
+    """Return the values at some places."""
+    return [values[place] for place in places]
+
+
+def kinds(values: Iterable[Any]) -> set[type]:
+    """Return the types of values."""
+    return set(map(type, values))
 
 
 class Lines(Sequence[str]):
@@ -30,7 +41,7 @@ class Lines(Sequence[str]):
 
     def take(self, places: Sequence[int]) -> "Lines":
         """Return the locations of some lines."""
-        return Lines(self._file, [self._numbers[place] for place in places])
+        return Lines(self._file, picked(self._numbers, places))
 
 
 class Table:
@@ -56,18 +67,24 @@ class Table:
         self.where = where
         self.columns = dict.fromkeys(names)
         self._rows = rows
-        self._given = columns
+        self._made = columns
         # made when they are asked for: a file may have very many columns
         self._cells: dict[Any, list[Any]] = {}
 
     @classmethod
     def of_rows(cls, source: str, located: Sequence[Located]) -> "Table":
         """Return the table of rows that are given with their locations."""
-        where = [place for place, _ in located]
-        rows = [row for _, row in located]
+        where = []
+        rows = []
         names: dict[Any, None] = {}
-        for columns in dict.fromkeys(map(tuple, rows)):
-            names.update(dict.fromkeys(columns))
+        last: tuple[Any, ...] = ()
+        for place, row in located:
+            where.append(place)
+            rows.append(row)
+            columns = tuple(row)
+            if columns != last:
+                names.update(dict.fromkeys(columns))
+                last = columns
         return cls(source, where, rows, {}, names)
 
     def __len__(self) -> int:
@@ -90,32 +107,40 @@ class Table:
         return self._cells[name]
 
     def _cells_of(self, name: Any) -> list[Any]:
-        if name in self._given:
-            cells = self._given[name]
-            if Absent not in set(map(type, cells)):
-                return cells
-            return [None if cell is ABSENT else cell for cell in cells]
-        if name in self.columns:
+        if name not in self.columns:
+            return [None] * len(self)
+        if name not in self._made:
             return [row.get(name) for row in self._rows]
-        return [None] * len(self)
+        cells = self._made[name]
+        if Absent not in kinds(cells):
+            return cells
+        return [None if cell is ABSENT else cell for cell in cells]
 
     def has(self, place: int, name: Any) -> bool:
         """Whether a row has a column."""
-        if name in self._given:
-            return self._given[name][place] is not ABSENT
+        if name in self._made:
+            return self._made[name][place] is not ABSENT
         return name in self.columns and name in self._rows[place]
+
+    def cell(self, place: int, name: Any) -> Any:
+        """Return a row's value in a column; `ABSENT` if it lacks the column."""
+        if self.has(place, name):
+            return self.cells(name)[place]
+        return ABSENT
 
     def row(self, place: int) -> dict[Any, Any]:
         """Return one row."""
-        row = dict(self._rows[place]) if self._rows else {}
-        for name, cells in self._given.items():
+        row: dict[Any, Any] = {}
+        if self._rows:
+            row.update(self._rows[place])
+        for name, cells in self._made.items():
             if cells[place] is not ABSENT:
                 row[name] = cells[place]
         return row
 
     def rows(self) -> list[dict[Any, Any]]:
         """Return all rows."""
-        return [self.row(place) for place in range(len(self))]
+        return list(map(self.row, range(len(self))))
 
     def take(self, places: Sequence[int]) -> "Table":
         """Return some rows, in this order."""
@@ -123,22 +148,27 @@ class Table:
         if isinstance(self.where, Lines):
             where = self.where.take(places)
         else:
-            where = [self.where[place] for place in places]
-        rows = [self._rows[place] for place in places] if self._rows else ()
-        given = {}
-        for name, cells in self._given.items():
-            given[name] = [cells[place] for place in places]
-        return Table(self.source, where, rows, given, self.columns)
+            where = picked(self.where, places)
+        rows: Sequence[Row] = ()
+        if self._rows:
+            rows = picked(self._rows, places)
+        columns = {}
+        for name, cells in self._made.items():
+            columns[name] = picked(cells, places)
+        return Table(self.source, where, rows, columns, self.columns)
 
     def with_columns(self, columns: Mapping[Any, list[Any]]) -> "Table":
         """Return the table with more columns after its own, or other values in its own."""
-        names = [*self.columns, *columns]
-        return Table(self.source, self.where, self._rows, {**self._given, **columns}, names)
+        return Table(
+            self.source, self.where, self._rows, {**self._made, **columns}, {**self.columns, **columns}
+        )
 
-    def beneath(self, columns: Mapping[Any, list[Any]]) -> "Table":
-        """Return the table with more columns before its own, where its rows have none of these names."""
-        given = dict(self._given)
+    def over(self, columns: Mapping[Any, list[Any]]) -> "Table":
+        """Return the table with more columns before its own, which hold only where its rows have none of the name."""
+        made = dict(self._made)
         for name, cells in columns.items():
-            own = self.cells(name)
-            given[name] = [own[place] if self.has(place, name) else cell for place, cell in enumerate(cells)]
-        return Table(self.source, self.where, self._rows, given, [*columns, *self.columns])
+            made[name] = list(cells)
+            for place in range(len(self)):
+                if self.has(place, name):
+                    made[name][place] = self.cells(name)[place]
+        return Table(self.source, self.where, self._rows, made, {**columns, **self.columns})

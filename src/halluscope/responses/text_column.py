@@ -6,9 +6,8 @@ texts is taken, or the file is refused. A row without a text in the column has n
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from halluscope.reading.columns import plain
 from halluscope.responses.cells import is_nothing, label_in, text_in, yes_no_labels

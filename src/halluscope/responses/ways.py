@@ -6,7 +6,7 @@ Each returns the pairs that it finds, or raises an error with the first contradi
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,9 @@ import numpy as np
 from halluscope.responses.agreement import Pairs, agreeing
 from halluscope.responses.identity import (
     Key,
+    are_whole,
     ids_of_files,
     images_of,
-    are_whole,
     keys_in,
     last_part,
     named,
@@ -27,10 +27,13 @@ from halluscope.responses.identity import (
 from halluscope.responses.names import IMAGES
 from halluscope.responses.question_runs import NOWHERE, Asked, image_by_image
 from halluscope.responses.stated import Case, is_value
+from halluscope.responses.table import picked
 from halluscope.sanitize import short_repr
 
 # The ways of matching responses by other things than ids
-ORDER, IMAGE, QUESTION = "order", "image", "question"
+ORDER = "order"
+IMAGE = "image"
+QUESTION = "question"
 # The rows were not matched: the responses state them whole
 STATED_ROWS = "their own rows"
 
@@ -64,100 +67,112 @@ def by_id(case: Case, columns: Sequence[str]) -> Pairs:
             raise ValueError(
                 f"{case.where(lacking)} has no {name}; expected {', '.join(columns)} in each response, or in none."
             )
-    sets = [own for own in identity.also if case.fills(own) and all(getattr(row, own) for row in case.rows)]
-    names = [*columns, *sets]
-    own_names = [*identity.id, *sets]
-    stated, keys = _keys(case, names, own_names, case.wanted)
-    numbers = dict(zip(keys, range(len(keys)), strict=True))
-    if len(numbers) < len(keys):
-        return _by_id_and_order(case, names, stated, keys)
-    if stated == keys:
-        answered = list(range(len(keys)))
+    sets = [name for name in identity.also if case.fills(name) and all(values_of(case.rows, name))]
+    theirs = list(columns) + sets
+    ours = list(identity.id) + sets
+    keys = _keys(case, theirs, ours, case.wanted)
+    numbers = dict(zip(keys.rows, range(len(keys.rows)), strict=True))
+    if len(numbers) < len(keys.rows):
+        return _by_id_and_order(case, theirs, keys)
+    if keys.responses == keys.rows:
+        answered = list(range(len(keys.rows)))
     else:
-        answered = [numbers.get(key, NOWHERE) for key in stated]
-        _check_ids(case, names, own_names, stated, answered)
+        answered = [numbers.get(key, NOWHERE) for key in keys.responses]
+        _check_ids(case, theirs, ours, keys, answered)
     places = [place for place, number in enumerate(answered) if number != NOWHERE]
     if not identity.partial_ok:
         places.sort(key=answered.__getitem__)
     rows = [case.wanted[answered[place]] for place in places]
-    pairs = agreeing(case, " and ".join(names), rows, places, len(case.wanted))
+    pairs = agreeing(case, " and ".join(theirs), rows, places, len(case.wanted))
     if not identity.partial_ok and len(rows) < len(case.wanted):
         check_none_missing(case, missing(case, case.wanted, rows), len(case.wanted))
     return pairs
 
 
-def _keys(
-    case: Case, names: Sequence[str], own_names: Sequence[str], rows: Sequence[Any]
-) -> tuple[list[Key], list[Key]]:
-    """Return the keys of the responses and those of rows, in forms that are equal where the same row is meant."""
-    own_id = case.identity.id[0]
-    files = ids_of_files(case.rows, own_id) if own_id in IMAGES else {}
-    stated_columns: list[list[Any]] = []
-    own_columns: list[list[Any]] = []
-    for name, own_name in zip(names, own_names, strict=True):
-        stated = _ids(case, name, files)
-        own = values_of(rows, own_name)
-        if not (are_whole(stated) and are_whole(own)):
-            stated = [str(value) for value in stated]
-            own = [plain_id(value) for value in own]
-        stated_columns.append(stated)
-        own_columns.append(own)
-    return keys_in(stated_columns), keys_in(own_columns)
+@dataclass(frozen=True)
+class Keys:
+    """What responses and rows are joined by, in forms that are equal where the same row is meant."""
+
+    responses: list[Key]
+    rows: list[Key]
+
+
+def _keys(case: Case, theirs: Sequence[str], ours: Sequence[str], rows: Sequence[Any]) -> Keys:
+    """Return the keys of the responses and of some rows.
+
+    Args:
+        case: the responses.
+        theirs: the columns of the responses.
+        ours: the columns of the rows.
+        rows: the rows.
+    """
+    id_column = case.identity.id[0]
+    files: dict[str, str] = {}
+    if id_column in IMAGES:
+        files = ids_of_files(case.rows, id_column)
+    of_responses: list[list[Any]] = []
+    of_rows: list[list[Any]] = []
+    for name, column in zip(theirs, ours, strict=True):
+        ids = _ids(case, name, files)
+        values = values_of(rows, column)
+        if not (are_whole(ids) and are_whole(values)):
+            ids = list(map(str, ids))
+            values = list(map(plain_id, values))
+        of_responses.append(ids)
+        of_rows.append(values)
+    return Keys(keys_in(of_responses), keys_in(of_rows))
 
 
 def _check_ids(
-    case: Case,
-    names: Sequence[str],
-    own_names: Sequence[str],
-    stated: Sequence[Key],
-    answered: Sequence[int],
+    case: Case, theirs: Sequence[str], ours: Sequence[str], keys: Keys, answered: Sequence[int]
 ) -> None:
     """Check that each response is about a row of the dataset, and no two about one.
 
     Args:
         case: the responses.
-        names: the columns of their keys.
-        own_names: the columns of the rows' keys.
-        stated: the responses' keys.
+        theirs: the columns of their keys.
+        ours: the columns of the rows' keys.
+        keys: the keys.
         answered: the number of each response's row, or `NOWHERE`.
     """
     if NOWHERE not in answered and len(set(answered)) == len(answered):
         return
     left_out: set[Key] = set()
     if len(case.rows) > len(case.wanted):
-        kept = {id(row) for row in case.wanted}
-        others = [row for row in case.rows if id(row) not in kept]
-        left_out = set(_keys(case, names, own_names, others)[1])
+        ids = set(map(id, case.wanted))
+        unwanted = [row for row in case.rows if id(row) not in ids]
+        left_out = set(_keys(case, theirs, ours, unwanted).rows)
     first: dict[int, int] = {}
     for place, number in enumerate(answered):
-        key = stated[place]
+        key = keys.responses[place]
         if number == NOWHERE:
             if key in left_out:
                 continue
             raise UnknownId(
-                f"{case.where(place)}: {named(names, key)} is not among the {len(case.wanted):,} rows of the dataset. "
-                "Are these the responses to this dataset, and to this split of it?"
+                f"{case.where(place)}: {named(theirs, key)} is not among the {len(case.wanted):,} rows of the "
+                "dataset. Are these the responses to this dataset, and to this split of it?"
             )
         if number in first:
             raise Repeated(
-                f"{case.where(place)}: {named(names, key)} is already in {case.where(first[number])}; expected one "
+                f"{case.where(place)}: {named(theirs, key)} is already in {case.where(first[number])}; expected one "
                 "response per row. Remove one of them."
             )
         first[number] = place
 
 
-def _by_id_and_order(case: Case, names: Sequence[str], stated: Sequence[Key], keys: list[Key]) -> Pairs:
+def _by_id_and_order(case: Case, theirs: Sequence[str], keys: Keys) -> Pairs:
     """Match where several rows share their ids: then only the order of the rows will do."""
-    if stated != keys[: len(case.first)]:
-        columns = names[: len(case.identity.id)]
+    if keys.responses != keys.rows[: len(case.first)]:
+        columns = theirs[: len(case.identity.id)]
+        example = Counter(keys.rows).most_common(1)[0][0]
         raise ValueError(
             f"{case.source}: several of the {len(case.first):,} rows of the dataset share their "
-            f"{' and '.join(columns)}, such as {named(names, Counter(keys).most_common(1)[0][0])}, and the "
+            f"{' and '.join(columns)}, such as {named(theirs, example)}, and the "
             "responses are not in the dataset's order. Choose one config or sampling, or give each response "
             f"its {' and '.join(case.identity.also) or 'config'}."
         )
-    by = f"{' and '.join(names)} and {ORDER}"
-    return agreeing(case, by, case.first, list(range(len(case))), len(case.wanted))
+    way = f"{' and '.join(theirs)} and {ORDER}"
+    return agreeing(case, way, case.first, list(range(len(case))), len(case.wanted))
 
 
 def _ids(case: Case, name: str, files: Mapping[str, str]) -> list[Any]:
@@ -169,20 +184,23 @@ def _ids(case: Case, name: str, files: Mapping[str, str]) -> list[Any]:
     if name in case.identity.also or are_whole(values):
         return values
     # "339761.jpg" is COCO's image 339761, but in a dataset with other file names it may be any
-    is_coco = name in IMAGES and all(plain_id(last_part(file)) == key for file, key in files.items())
+    is_coco = name in IMAGES and all(plain_id(last_part(file)) == files[file] for file in files)
     ids = []
     for place, cell in enumerate(values):
-        value = cell.item() if isinstance(cell, np.generic) else cell
+        value = cell
+        if isinstance(value, np.generic):
+            value = value.item()
         if not _is_id(value):
             raise ValueError(
                 f"{case.where(place)}: {name} is {short_repr(value)}; expected a whole number or a name."
             )
-        known = ""
-        if files:
-            text = str(value).strip()
-            known = files.get(text) or files.get(last_part(text)) or ""
-        numbered = _NUMBERED.fullmatch(last_part(value)) if is_coco else None
-        ids.append(known or plain_id(numbered[1] if numbered else value))
+        text = str(value).strip()
+        key = files.get(text) or files.get(last_part(text))
+        if is_coco:
+            numbered = _NUMBERED.fullmatch(last_part(value))
+            if numbered:
+                value = numbered[1]
+        ids.append(key or plain_id(value))
     return ids
 
 
@@ -220,8 +238,8 @@ def by_other_columns(case: Case) -> Pairs:
     """Match by other columns that together identify a row, or take the rows that the responses state."""
     identity = case.identity
     columns = []
-    for name in dict.fromkeys(identity.also_by.values()):
-        if case.fills(name) and name not in case.responses.columns:
+    for name in identity.also_by.values():
+        if case.fills(name) and name not in case.responses.columns and name not in columns:
             columns.append(name)
     if not columns:
         return by_order(case)
@@ -240,9 +258,9 @@ def _stated_rows(case: Case) -> Pairs | None:
     if not identity.stated_row or len(case) != len(case.wanted):
         return None
     rows = []
-    for place, own in enumerate(case.wanted):
+    for place, expected in enumerate(case.wanted):
         row = identity.stated_row(case.table.row(place), case.where(place), place)
-        if row is None or getattr(row, identity.target) != getattr(own, identity.target):
+        if row is None or getattr(row, identity.target) != getattr(expected, identity.target):
             return None
         rows.append(row)
     return Pairs(STATED_ROWS, rows, list(range(len(rows))), len(rows))
@@ -254,10 +272,12 @@ def _stated_rows(case: Case) -> Pairs | None:
 def by_order(case: Case) -> Pairs:
     """Match by the order of the rows."""
     count = len(case)
-    rows = case.first if count == len(case.first) else case.rows
+    rows = case.rows
+    if count == len(case.first):
+        rows = case.first
     if count != len(rows):
-        columns = case.identity.columns
-        names = (", " if len(case.identity.id) > 1 else " or ").join(columns)
+        between = ", " if len(case.identity.id) > 1 else " or "
+        names = between.join(case.identity.columns)
         raise ValueError(
             f"{case.source} holds {count:,} responses without an id, and the dataset has {len(case.wanted):,} "
             f"rows; expected one response per row in the same order, or an id in each response: {names}."
@@ -268,14 +288,14 @@ def by_order(case: Case) -> Pairs:
 # By images and questions
 
 
-def by_image(case: Case) -> Pairs | None:
+def by_images(case: Case) -> Pairs | None:
     """Match by the images alone, if each response states one of its own and none of their rows asks a question."""
-    rows = described(case)
-    images = case.stated_images if rows else []
-    if not images or len(set(images)) < len(images) or not all(image in rows for image in images):
+    described_rows = described(case)
+    images = case.stated_images if described_rows else []
+    if not images or len(set(images)) < len(images) or not set(images) <= described_rows.keys():
         return None
-    own = [rows[image] for image in images]
-    return agreeing(case, IMAGE, own, list(range(len(case))), len(case.wanted))
+    rows = [described_rows[image] for image in images]
+    return agreeing(case, IMAGE, rows, list(range(len(case))), len(case.wanted))
 
 
 def described(case: Case) -> dict[str, Any]:
@@ -289,7 +309,9 @@ def described(case: Case) -> dict[str, Any]:
             if image in rows:
                 shared.add(image)
             rows[image] = row
-    return {image: row for image, row in rows.items() if image not in shared}
+    for image in shared:
+        del rows[image]
+    return rows
 
 
 def describe_the_rest(case: Case) -> bool:
@@ -300,13 +322,15 @@ def describe_the_rest(case: Case) -> bool:
     images = case.stated_images if rows else []
     if not images:
         return False
-    columns = [case.responses.stated(name) for name in case.questions]
     for place, question in enumerate(case.stated_questions):
         if question:
             continue
-        asks = any(isinstance(cells[place], str) and "?" in cells[place] for cells in columns)
-        if asks or images[place] not in rows:
+        if images[place] not in rows:
             return False
+        for name in case.questions:
+            cell = case.responses.cells(name)[place]
+            if isinstance(cell, str) and "?" in cell:
+                return False
     return True
 
 
@@ -316,7 +340,7 @@ def by_content(case: Case, rows_of: FindRows = image_by_image) -> Pairs | None:
     sets = identity.sets(case.rows)
     images = case.stated_images
     questions = case.stated_questions
-    keys = list(zip(images, questions, strict=True)) if images else []
+    keys = list(zip(images, questions, strict=False))
     answered: list[Any] = []
     needed = 0
     lacking: list[tuple[Sequence[Any], int]] = []
@@ -328,8 +352,8 @@ def by_content(case: Case, rows_of: FindRows = image_by_image) -> Pairs | None:
                 runs[name] = _run_by_image(rows, keys[first:], identity.target)
             else:
                 runs[name] = _run(rows, questions[first:], rows_of, identity.target)
-        longest = max((len(run) for run in runs.values()), default=0)
-        if images and longest and all(len(rows) > longest for rows in sets.values()):
+        longest = max(map(len, runs.values()), default=0)
+        if images and longest and longest < min(map(len, sets.values())):
             _check_not_repeated(case, keys, first, longest)
         best = [name for name, run in runs.items() if len(run) == longest]
         if not longest or len(best) > 1:
@@ -338,18 +362,19 @@ def by_content(case: Case, rows_of: FindRows = image_by_image) -> Pairs | None:
         run = runs[best[0]]
         answered += run
         if len(run) < len(rows):
-            asked = case.responses.first_texts(case.questions, range(first, first + longest))
-            if identity.version_of(run, asked):
+            prompts = case.responses.first_texts(case.questions, range(first, first + longest))
+            if identity.version_of(run, prompts):
                 rows = run
         rows = list(filter(identity.wanted, rows))
         needed += len(rows)
         lacking.append((missing(case, rows, run), len(rows)))
     for rows_without, count in lacking:
         check_none_missing(case, rows_without, count)
-    numbers = {id(row): number for number, row in enumerate(case.rows)}
-    places = sorted(range(len(answered)), key=lambda place: numbers[id(answered[place])])
-    by = f"{IMAGE if images else ORDER} and {QUESTION}"
-    return agreeing(case, by, [answered[place] for place in places], places, needed)
+    places_of_rows = dict(zip(map(id, answered), range(len(answered)), strict=True))
+    rows = [row for row in case.rows if id(row) in places_of_rows]
+    places = [places_of_rows[id(row)] for row in rows]
+    way = f"{IMAGE if images else ORDER} and {QUESTION}"
+    return agreeing(case, way, rows, places, needed)
 
 
 def _check_not_repeated(case: Case, keys: Sequence[Hashable], first: int, count: int) -> None:
@@ -363,11 +388,13 @@ def _check_not_repeated(case: Case, keys: Sequence[Hashable], first: int, count:
 
 def _run(rows: Sequence[Any], questions: Sequence[str], rows_of: FindRows, target: str) -> list[Any]:
     """Return the rows of a set that the first responses answer, by their questions alone."""
-    asked = [Asked(images_of(row), question_of(row), getattr(row, target, "")) for row in rows]
-    return [rows[place] for place in rows_of(asked, questions)]
+    asked_rows = []
+    for row in rows:
+        asked_rows.append(Asked(images_of(row), question_of(row), getattr(row, target, "")))
+    return picked(rows, rows_of(asked_rows, questions))
 
 
-def _run_by_image(rows: Sequence[Any], stated: Sequence[Hashable], target: str) -> list[Any]:
+def _run_by_image(rows: Sequence[Any], keys: Sequence[Hashable], target: str) -> list[Any]:
     """Return the rows of a set that the first responses answer, up to the first response that fits no row.
 
     Responses state an image and a question. Rows with the same of both are taken in their order if their right answers
@@ -378,9 +405,10 @@ def _run_by_image(rows: Sequence[Any], stated: Sequence[Hashable], target: str) 
         for image in images_of(row):
             alike.setdefault((image, question_of(row)), []).append(row)
     run: list[Any] = []
-    for key in stated:
+    for key in keys:
         candidates = alike.get(key, [])
-        if not candidates or len({getattr(row, target, "") for row in candidates}) > 1:
+        answers = {getattr(row, target, "") for row in candidates}
+        if len(answers) != 1:
             break
         run.append(candidates.pop())
     return run
@@ -394,43 +422,59 @@ def by_cells(case: Case) -> Pairs | None:
     column = next(iter(case.identity.also), "")
     if column not in case.table.columns:
         return None
-    cells = [frozenset(str(cell).split(",")) for cell in case.table.cells(column)]
-    if all(len(cell) < 2 for cell in cells):
+    places_by_cell: dict[frozenset[str], list[int]] = {}
+    for place, cell in enumerate(case.table.cells(column)):
+        places_by_cell.setdefault(frozenset(str(cell).split(",")), []).append(place)
+    if max(map(len, places_by_cell)) < 2:
         return None
-    alike: dict[Hashable, dict[str, Any]] = {}  # the rows of an image and question, by set
-    for row in case.rows:
-        alike.setdefault((images_of(row), question_of(row)), {})[getattr(row, column)] = row
-    # for each cell and set, the rows of the set that are in all sets of the cell, each with those alike
-    ways: dict[Hashable, list[dict[str, Any]]] = {}
-    for row in case.rows:
-        by_set = alike[images_of(row), question_of(row)]
-        name = getattr(row, column)
-        if by_set[name] is row:
-            ways.setdefault((frozenset(by_set), name), []).append(by_set)
+    ways = _ways_of_sets(case, column)
     answered: dict[int, int] = {}
-    for cell in set(cells):
-        here = [place for place, other in enumerate(cells) if other == cell]
-        asked = [case.stated_questions[place] for place in here]
-        way = _way_in_order(ways, cell, asked)
+    for cell, places in places_by_cell.items():
+        questions = picked(case.stated_questions, places)
+        way = _way_in_order(ways, cell, questions)
         if way is None:
             return None
-        for by_set, place in zip(way, here, strict=True):
-            for row in by_set.values():
+        for alike, place in zip(way, places, strict=True):
+            for row in alike.values():
                 answered[id(row)] = place
-    rows = [row for row in case.wanted if id(row) in answered]
-    without = [row for row in case.wanted if id(row) not in answered]
+    rows = []
+    without = []
+    for row in case.wanted:
+        if id(row) in answered:
+            rows.append(row)
+        else:
+            without.append(row)
     check_none_missing(case, without, len(case.wanted))
     places = [answered[id(row)] for row in rows]
     return agreeing(case, f"{ORDER} and {QUESTION}", rows, places, len(case.wanted))
 
 
+# The rows with one image and question, by their sets
+Alike = dict[str, Any]
+
+
+def _ways_of_sets(case: Case, column: str) -> dict[Hashable, list[Alike]]:
+    """Return, for each cell and set, the rows of the set that are in all sets of the cell, each with those alike."""
+    by_content: dict[Hashable, Alike] = {}
+    for row in case.rows:
+        alike = by_content.setdefault((images_of(row), question_of(row)), {})
+        alike[getattr(row, column)] = row
+    ways: dict[Hashable, list[Alike]] = {}
+    for row in case.rows:
+        alike = by_content[images_of(row), question_of(row)]
+        name = getattr(row, column)
+        if alike[name] is row:
+            ways.setdefault((frozenset(alike), name), []).append(alike)
+    return ways
+
+
 def _way_in_order(
-    ways: Mapping[Hashable, list[dict[str, Any]]], cell: frozenset[str], asked: Sequence[str]
-) -> list[dict[str, Any]] | None:
+    ways: Mapping[Hashable, list[Alike]], cell: frozenset[str], questions: Sequence[str]
+) -> list[Alike] | None:
     """Return the rows of a set of a cell that ask these questions in this order."""
     for name in cell:
         way = ways.get((cell, name), [])
-        if [question_of(by_set[name]) for by_set in way] == asked:
+        if [question_of(alike[name]) for alike in way] == questions:
             return way
     return None
 
@@ -441,8 +485,8 @@ def _way_in_order(
 def missing(case: Case, rows: Sequence[Any], answered: Sequence[Any]) -> list[Any]:
     """Return the rows without a response of the sets that are begun."""
     set_of = case.identity.set_of
-    ids = {id(row) for row in answered}
-    begun = {set_of(row) for row in answered} - {None}
+    ids = set(map(id, answered))
+    begun = set(map(set_of, answered)) - {None}
     return [row for row in rows if id(row) not in ids and set_of(row) in begun]
 
 
