@@ -46,8 +46,8 @@ def sources(responses: Sequence[Given], sheet: str | None) -> list[Source]:
         checked.append(source)
         files.extend(source.files)
     check_once(files)
-    if sheet is not None and ".xlsx" not in map(ending, files):
-        names = ", ".join(map(str, files)) or "rows in Python"
+    if sheet is not None and not any(ending(file) == ".xlsx" for file in files):
+        names = ", ".join(str(file) for file in files) or "rows in Python"
         raise ValueError(
             f"sheet (--sheet) names a sheet of an xlsx file, but the responses are {names}; expected an xlsx file, or "
             "no sheet."
@@ -91,7 +91,9 @@ def _check_once(columns: Sequence[Any]) -> None:
 
 def is_by_name(responses: Any) -> bool:
     """Whether these are the responses of several LVLMs by their names (files, lists), not the texts of one by id."""
-    return isinstance(responses, Mapping) and bool(responses) and all(map(_is_of_one, responses.values()))
+    if not isinstance(responses, Mapping) or not responses:
+        return False
+    return all(_is_of_one(value) for value in responses.values())
 
 
 def _is_of_one(value: Any) -> bool:

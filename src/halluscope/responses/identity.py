@@ -108,6 +108,11 @@ def question_of(row: Any) -> str:
     return plain_question(getattr(row, "question", "") or "")
 
 
+def questions_of(rows: Sequence[Any]) -> list[str]:
+    """Return the question of each row."""
+    return [question_of(row) for row in rows]
+
+
 def address_of(row: Any) -> str:
     """Return where a row's image was published; "" if that is not known."""
     return getattr(row, "url", "") or getattr(row, "image_url", "") or ""

@@ -28,7 +28,7 @@ from halluscope.responses.names import IDS, IMAGES, QUESTIONS, SAYS
 from halluscope.responses.printed import printed, scores_among
 from halluscope.responses.recognising import Recognised, is_part, recognise
 from halluscope.responses.repeats import places_of_repeats
-from halluscope.responses.table import Table
+from halluscope.responses.table import Table, kinds
 from halluscope.responses.unfolding import numbers
 from halluscope.sanitize import one_line
 
@@ -87,10 +87,11 @@ class Inspection:
         figures = [f"{one_line(name, 40)} {value:g}" for name, value in self.figures.items()]
         parts = [kind]
         for facts in (columns, odd, figures, self.remarks):
-            parts.append(", ".join(facts))
+            if facts:
+                parts.append(", ".join(facts))
         if self.problem:
             parts.append(f"`score` may refuse it: {self.problem}")
-        return "; ".join(filter(None, parts))
+        return "; ".join(parts)
 
     def row(self) -> dict[str, Any]:
         """Return what is known, for JSON."""
@@ -228,7 +229,7 @@ def _recognised(table: Table, roles: Mapping[str, str], questions: list[str]) ->
         texts = _shown_texts(table, roles["text"])
     images: list[str] = []
     if "image" in roles:
-        images = list(map(str, table.cells(roles["image"])))
+        images = [str(cell) for cell in table.cells(roles["image"])]
     recognised = recognise(questions, table.columns, texts, images)
     if recognised.benchmarks or not questions:
         return recognised, questions
@@ -263,7 +264,7 @@ def _taken(table: Table) -> Taken:
     column = text_column.by_name(table)
     if not column:
         return Taken()
-    texts = list(map(text_in, table.cells(column)))
+    texts = _texts_in(table, column)
     expected = Expected(questions_among(texts))
     try:
         choice = text_column.decide(table, column, texts, expected)
@@ -284,7 +285,7 @@ def _may_be_right_answers(table: Table, column: str, texts: Texts, beside: str) 
     are_short = all(len(plain_answer(text or "")) <= LONGEST_LABEL for text in texts)
     if column not in GOLD and not are_short:
         return False
-    answers = list(map(text_in, table.cells(beside)))
+    answers = _texts_in(table, beside)
     return not right_answers(texts, answers)  # the same, as a rule reads it
 
 
@@ -296,7 +297,7 @@ def _beside_answers(table: Table, taken: Taken, benchmark: str, questions: Seque
     answers = module.known_answers(questions)
     if not any(answers):
         return taken
-    texts = list(map(text_in, table.cells(taken.column)))
+    texts = _texts_in(table, taken.column)
     expected = Expected([""] * len(texts), [answers])
     try:
         choice = text_column.decide(table, taken.column, texts, expected)
@@ -304,6 +305,11 @@ def _beside_answers(table: Table, taken: Taken, benchmark: str, questions: Seque
         return Taken(taken.column, problem=str(error))
     remarks = [remark for remark in taken.remarks if not remark.startswith("if ")]
     return Taken(choice.column, remarks + list(choice.remarks))
+
+
+def _texts_in(table: Table, column: str) -> list[str | None]:
+    """Return a column's texts; None for a cell without one."""
+    return [text_in(cell) for cell in table.cells(column)]
 
 
 def _shown_texts(table: Table, column: str) -> list[str]:
@@ -375,7 +381,7 @@ def _odd(table: Table, column: str) -> dict[str, int]:
     are_gold = right == [text.strip().lower() for text in texts]
     beside = []
     for name in names:
-        if SAYS.match(name) and str in map(type, table.cells(name)):
+        if SAYS.match(name) and str in kinds(table.cells(name)):
             beside.append(name)
     heard = thoughts.take_out(texts, thoughts.REMOVED)
     shown = ", ".join(sorted(beside)[:5])

@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from halluscope.responses import text_column, ways
 from halluscope.responses.agreement import PROMPTS, STATED, Pairs
 from halluscope.responses.column_facts import Expected, mostly_ask, question_in
-from halluscope.responses.identity import Identity, question_of, single_spaced, values_of
+from halluscope.responses.identity import Identity, questions_of, single_spaced, values_of
 from halluscope.responses.names import PROMPT, is_image_file
 from halluscope.responses.question_runs import in_order
 from halluscope.responses.reading import Responses
@@ -142,7 +142,7 @@ def _past_prompts(
     texts = _texts(responses)
     if identity.options.text_columns or responses.sampled or not mostly_ask(texts):
         return responses, ()
-    known = set(map(question_of, rows)) - {""}
+    known = set(questions_of(rows)) - {""}
     questions = [question_in([text or ""], known) for text in texts]
     column = responses.columns[0]
     choice = text_column.decide(responses.table, column, texts, Expected(questions))
@@ -190,8 +190,8 @@ def _check_some_left(case: Case) -> None:
     if not case.wanted:
         present = []
         for column in only:
-            values = sorted(set(map(str, values_of(case.rows, column))))
-            present.append(f"{column} is {' or '.join(map(repr, values))}")
+            values = {str(value) for value in values_of(case.rows, column)}
+            present.append(f"{column} is {' or '.join(repr(value) for value in sorted(values))}")
         hint = ""
         if present:
             hint = f" (in the dataset, {'; '.join(present)}; for an upstream file, its name decides this)"
@@ -269,11 +269,11 @@ def _id_columns(case: Case) -> list[tuple[str, ...]]:
     names = identity.columns
     if column:
         names = (column,)
-    filled = list(filter(case.holds, names))
+    filled = [name for name in names if case.holds(name)]
     if column and not filled:
+        columns = ", ".join(str(name) for name in case.table.row(0))
         raise ValueError(
-            f"No response has the column {column}; expected the column with the id. {case.where(0)} has "
-            f"{', '.join(map(str, case.table.row(0)))}."
+            f"No response has the column {column}; expected the column with the id. {case.where(0)} has {columns}."
         )
     if filled and names == identity.id:
         return [identity.id]
@@ -321,10 +321,11 @@ def _by_content(
 
 def _nearest(case: Case) -> str:
     """Say which set of rows has most of the questions that responses state; "" if none has any, or there is one set."""
-    questions = Counter(filter(None, case.stated_questions))
+    questions = Counter(case.stated_questions)
+    del questions[""]
     shared = {}
     for name, rows in case.identity.sets(case.rows).items():
-        shared[name] = (questions & Counter(map(question_of, rows))).total()
+        shared[name] = (questions & Counter(questions_of(rows))).total()
     nearest = max(shared, key=lambda name: (shared[name], name))
     if not nearest or not shared[nearest]:
         return ""

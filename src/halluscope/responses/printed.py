@@ -33,7 +33,7 @@ def scores_among(figures: Iterable[tuple[str, Any]]) -> dict[str, float]:
     """Return the first of these numbers whose names are those of scores; a repeated name gets a number."""
     known: set[str] = set()
     for benchmark in registry.benchmarks():
-        known.update(map(letters, benchmark.scores))
+        known.update(letters(score) for score in benchmark.scores)
     scores: dict[str, float] = {}
     seen: Counter[str] = Counter()
     for name, value in islice(figures, 100 * MOST):

@@ -172,7 +172,7 @@ def _read(source: Source, options: Reading) -> Responses:
     columns = _text_columns(table, options)
     if source.files and not beside.model:
         beside.model = _model_in(table)
-    is_table = not set(TABLES).isdisjoint(map(ending, source.files))
+    is_table = any(ending(file) in TABLES for file in source.files)
     unread = Responses(
         name=source.name or beside.model,
         table=table,
@@ -187,9 +187,9 @@ def _read(source: Source, options: Reading) -> Responses:
     responses = responses_in(unread, columns)
     if all(responses.missing):
         text_column.refuse_missing(table, columns, len(table))
-    lengths = list(map(len, responses.texts))
-    longest = lengths.index(max(lengths))
-    limits.check("cell", lengths[longest], f"{table.where[longest]}: {responses.columns[longest]}")
+    longest = max(responses.texts, key=len)
+    place = responses.texts.index(longest)
+    limits.check("cell", len(longest), f"{table.where[place]}: {responses.columns[place]}")
     return responses
 
 

@@ -40,10 +40,10 @@ def recognise(
         part = known(questions) if known else None
         if part:
             return Recognised([benchmark.name], *part)
-    files = list(map(file_in, images))
+    files = [file_in(image) for image in images]
     for benchmark in benchmarks:
         is_image = _of_rows(benchmark, "is_image")
-        if is_image and files and all(map(is_image, files)):
+        if is_image and files and all(is_image(file) for file in files):
             return Recognised([benchmark.name])
     prompted = [benchmark.name for benchmark in benchmarks if set(questions) == {benchmark.prompt}]
     if prompted:

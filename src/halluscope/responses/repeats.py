@@ -30,7 +30,5 @@ def places_of_repeats(
 
 def some_column_is_unique(ids: Sequence[tuple[str, ...]]) -> bool:
     """Whether responses are told apart by one of the columns that may hold an id."""
-    for column in zip(*ids, strict=True):
-        if "" not in column and len(set(column)) == len(column):
-            return True
-    return False
+    columns = zip(*ids, strict=True)
+    return any("" not in column and len(set(column)) == len(column) for column in columns)

@@ -15,7 +15,7 @@ from halluscope.responses.identity import (
     last_part,
     plain_id,
     plain_image,
-    question_of,
+    questions_of,
 )
 from halluscope.responses.image_urls import URLS, address_in, file_in
 from halluscope.responses.names import IDS, IMAGES, QUESTIONS
@@ -62,7 +62,7 @@ class Case:
     @cached_property
     def wanted(self) -> list[Any]:
         """The rows that are scored."""
-        return list(filter(self.identity.wanted, self.rows))
+        return [row for row in self.rows if self.identity.wanted(row)]
 
     @cached_property
     def first(self) -> list[Any]:
@@ -126,9 +126,10 @@ class Case:
     @cached_property
     def stated_questions(self) -> list[str]:
         """The dataset's question that each response states, with or without other words; "" for none."""
-        known = set(map(question_of, self.rows)) - {""}
+        known = set(questions_of(self.rows)) - {""}
+        columns = [self.responses.cells(name) for name in self.questions]
         questions = []
-        for cells in self._by_row(list(map(self.responses.cells, self.questions))):
+        for cells in self._by_row(columns):
             texts = [cell for cell in cells if isinstance(cell, str)]
             questions.append(question_in(texts, known))
         return questions
@@ -136,8 +137,8 @@ class Case:
     @cached_property
     def stated_images(self) -> list[str]:
         """The dataset's image that each response states, as `images_of` writes it; [] unless all state one."""
-        names = self._by_row(list(map(self.table.cells, self._present(IMAGES))))
-        addresses = self._by_row(list(map(self.table.cells, self.urls)))
+        names = self._by_row([self.table.cells(name) for name in self._present(IMAGES)])
+        addresses = self._by_row([self.table.cells(name) for name in self.urls])
         images = []
         for place in range(len(self)):
             image = self._known_image(names[place], addresses[place])

@@ -140,7 +140,7 @@ class Table:
 
     def rows(self) -> list[dict[Any, Any]]:
         """Return all rows."""
-        return list(map(self.row, range(len(self))))
+        return [self.row(place) for place in range(len(self))]
 
     def take(self, places: Sequence[int]) -> "Table":
         """Return some rows, in this order."""

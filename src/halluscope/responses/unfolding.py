@@ -78,7 +78,8 @@ def rows_of_columns(content: Mapping[str, Any]) -> list[dict[str, Any]]:
         if singular in CELLS:
             name = singular
         columns[name] = cells
-    if len(content) < 2 or len(set(map(len, columns.values()))) > 1:
+    lengths = {len(cells) for cells in columns.values()}
+    if len(content) < 2 or len(lengths) > 1:
         return []
     rows = []
     for cells in zip(*columns.values(), strict=True):
@@ -90,9 +91,12 @@ def _column_in(value: Any) -> Sequence[Any] | None:
     """Return the cells of a column: a list, or an object with the keys "0", "1", ...; None for anything else."""
     if isinstance(value, list):
         return value
-    if isinstance(value, dict) and list(value) == list(map(str, range(len(value)))):
-        return list(value.values())
-    return None
+    if not isinstance(value, dict):
+        return None
+    for number, key in enumerate(value):
+        if key != str(number):
+            return None
+    return list(value.values())
 
 
 # Lists of rows
@@ -238,7 +242,7 @@ def _about(part: Rows) -> tuple[str, ...]:
     names = [name for name in IDS + QUESTIONS if name not in TEXTS]
     facts = []
     for row in part.rows:
-        facts.append(str(list(map(row.get, names))))
+        facts.append(str([row.get(name) for name in names]))
     return tuple(facts)
 
 
@@ -274,7 +278,7 @@ def numbers(row: Row, *keys: Any) -> Iterator[tuple[Sequence[Any], float]]:
         if isinstance(value, Mapping):
             yield from numbers(value, *keys, name)
         elif is_number(value):
-            yield keys + (name,), value
+            yield [*keys, name], value
 
 
 def figures_in(row: Row) -> dict[str, float]:

@@ -116,8 +116,8 @@ def _keys(case: Case, theirs: Sequence[str], ours: Sequence[str], rows: Sequence
         ids = _ids(case, name, files)
         values = values_of(rows, column)
         if not (are_whole(ids) and are_whole(values)):
-            ids = list(map(str, ids))
-            values = list(map(plain_id, values))
+            ids = [str(key) for key in ids]
+            values = [plain_id(value) for value in values]
         of_responses.append(ids)
         of_rows.append(values)
     return Keys(keys_in(of_responses), keys_in(of_rows))
@@ -139,8 +139,7 @@ def _check_ids(
         return
     left_out: set[Key] = set()
     if len(case.rows) > len(case.wanted):
-        ids = set(map(id, case.wanted))
-        unwanted = [row for row in case.rows if id(row) not in ids]
+        unwanted = [row for row in case.rows if not case.identity.wanted(row)]
         left_out = set(_keys(case, theirs, ours, unwanted).rows)
     first: dict[int, int] = {}
     for place, number in enumerate(answered):
@@ -352,8 +351,8 @@ def by_content(case: Case, rows_of: FindRows = image_by_image) -> Pairs | None:
                 runs[name] = _run_by_image(rows, keys[first:], identity.target)
             else:
                 runs[name] = _run(rows, questions[first:], rows_of, identity.target)
-        longest = max(map(len, runs.values()), default=0)
-        if images and longest and longest < min(map(len, sets.values())):
+        longest = max((len(run) for run in runs.values()), default=0)
+        if images and longest and all(len(rows) > longest for rows in sets.values()):
             _check_not_repeated(case, keys, first, longest)
         best = [name for name, run in runs.items() if len(run) == longest]
         if not longest or len(best) > 1:
@@ -365,12 +364,12 @@ def by_content(case: Case, rows_of: FindRows = image_by_image) -> Pairs | None:
             prompts = case.responses.first_texts(case.questions, range(first, first + longest))
             if identity.version_of(run, prompts):
                 rows = run
-        rows = list(filter(identity.wanted, rows))
+        rows = [row for row in rows if identity.wanted(row)]
         needed += len(rows)
         lacking.append((missing(case, rows, run), len(rows)))
     for rows_without, count in lacking:
         check_none_missing(case, rows_without, count)
-    places_of_rows = dict(zip(map(id, answered), range(len(answered)), strict=True))
+    places_of_rows = {id(row): place for place, row in enumerate(answered)}
     rows = [row for row in case.rows if id(row) in places_of_rows]
     places = [places_of_rows[id(row)] for row in rows]
     way = f"{IMAGE if images else ORDER} and {QUESTION}"
@@ -425,7 +424,7 @@ def by_cells(case: Case) -> Pairs | None:
     places_by_cell: dict[frozenset[str], list[int]] = {}
     for place, cell in enumerate(case.table.cells(column)):
         places_by_cell.setdefault(frozenset(str(cell).split(",")), []).append(place)
-    if max(map(len, places_by_cell)) < 2:
+    if all(len(cell) < 2 for cell in places_by_cell):
         return None
     ways = _ways_of_sets(case, column)
     answered: dict[int, int] = {}
@@ -485,8 +484,12 @@ def _way_in_order(
 def missing(case: Case, rows: Sequence[Any], answered: Sequence[Any]) -> list[Any]:
     """Return the rows without a response of the sets that are begun."""
     set_of = case.identity.set_of
-    ids = set(map(id, answered))
-    begun = set(map(set_of, answered)) - {None}
+    ids = set()
+    begun = set()
+    for row in answered:
+        ids.add(id(row))
+        begun.add(set_of(row))
+    begun.discard(None)
     return [row for row in rows if id(row) not in ids and set_of(row) in begun]
 
 
