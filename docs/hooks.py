@@ -93,11 +93,7 @@ def benchmark(room: Benchmark) -> str:
 
 def api() -> str:
     """Return the page of the API: the package's public names, then each metric's `compute`."""
-    metrics = [
-        f"## {room.title}\n"
-        + (f"### compute\n```text\n{room.compute.__doc__}\n```" if room.engine else _documented(room))
-        for room in registry.benchmarks()
-    ]
+    metrics = [f"## {room.title}\n{_documented(room)}" for room in registry.benchmarks()]
     return "\n\n".join(["# API", "::: halluscope", *metrics]) + "\n"
 
 

@@ -36,8 +36,8 @@ try:
 
     from halluscope.benchmarks.throne.questions import PAPER
     from halluscope.judging.ask import collect_votes
-    from halluscope.judging.cost import Prompts, read_tokens, read_weights
     from halluscope.judging.lexical import LexicalJudge
+    from halluscope.judging.models.engine import SHARED_FROM, CausalJudge, common_prefix
     from halluscope.judging.models.language_model import Ids, LanguageModelJudge
     from halluscope.judging.votes import RULES, YES
 except ImportError as missing:
@@ -176,7 +176,7 @@ class Asked:
         texts: texts of medium length.
         questions: the questions about each text.
         pairs: every question about every text.
-        flop: FLOP per pair, by the formula in `judging.cost`.
+        flop: FLOP per pair, 2 x the weights that each token is multiplied with (`weights_read`).
         tokens: tokens per pair; tokens that prompts share are counted once.
         tokenizing: seconds to tokenize one prompt.
     """
@@ -249,7 +249,7 @@ def made_for(bench: Bench, made: Made, asked: list[Asked]) -> dict[str, Any]:
     pairs = every_pair(middle, questions)
     let_it_vote(judge, prompts_of(judge, middle, questions, pairs[spaced(pairs, sizes.compared)[::FITTED]]))
     began = time.monotonic()
-    tokens, flop = work(judge, made, middle, questions, pairs)
+    tokens, flop = work(judge, middle, questions, pairs)
     tokenizing = (time.monotonic() - began) / len(pairs)
     asked.append(Asked(judge, middle, questions, pairs, flop, tokens, tokenizing))
     parameters = sum(weight.numel() for weight in judge._model.parameters())
@@ -278,12 +278,34 @@ def spaced(pairs: Any, number: int) -> Any:
     return np.unique(np.linspace(0, len(pairs) - 1, min(number, len(pairs))).astype(np.int64))
 
 
-def work(
-    judge: LanguageModelJudge, made: Made, shown: Sequence[str], questions: Sequence[Any], pairs: Any
-) -> Any:
+def work(judge: LanguageModelJudge, shown: Sequence[str], questions: Sequence[Any], pairs: Any) -> Any:
     """Return tokens and FLOP of each pair."""
-    tokens = read_tokens(judge, Prompts(shown, questions, pairs))
-    return tokens, 2 * read_weights(made.config()) * tokens
+    ids = judge.tokens(shown, questions, pairs)
+    tokens = np.array([len(prompt) for prompt in ids], dtype=np.float64)
+    if isinstance(judge, CausalJudge):
+        for text in np.unique(pairs[:, 0]):
+            rows = np.flatnonzero(pairs[:, 0] == text)
+            if len(rows) >= SHARED_FROM:  # their beginning is read once
+                shared = len(common_prefix([ids[row] for row in rows]))
+                tokens[rows] -= shared - shared / len(rows)
+    return tokens, 2 * weights_read(judge._model) * tokens
+
+
+def weights_read(model: Any) -> int:
+    """Return how many weights each token of a prompt is multiplied with.
+
+    These are the matrices of all layers; of a decoder behind an encoder, those for the keys and values of its attention
+    to the prompt. Attention among tokens and the reply of one or two tokens are left out.
+    """
+    read = (
+        r"^encoder\.block\.(?!.*bias)|EncDecAttention\.[kv]\."
+        if model.config.is_encoder_decoder
+        else r"\.layers\."
+    )
+    matrices = [
+        weight for name, weight in model.named_parameters() if re.search(read, name) and weight.ndim == 2
+    ]
+    return sum(weight.numel() for weight in matrices)
 
 
 # Measurements of each model
@@ -296,7 +318,7 @@ def core(bench: Bench, made: Made, asked: Asked) -> None:
     ours = bench.part(f"{name}: ours", 1.5 * sizes.seconds, partial(speed, asked, sizes.seconds))
     share = bench.found.get("needed", {}).get(name)
     if ours:
-        run = partial(whole_run, asked, made, ours["flop_per_s"], share, sizes.sampled)
+        run = partial(whole_run, asked, ours["flop_per_s"], share, sizes.sampled)
         bench.part(f"{name}: {IMAGES:,} texts", 5, run)
         expected_s = prompts_about(sizes.timed) / ours["prompts_per_s"]
         timed = partial(timed_run, asked.judge, sizes.timed)
@@ -426,9 +448,7 @@ def batches(asked: Asked, seconds: float) -> tuple[Any, float]:
     return np.concatenate(answered), took
 
 
-def whole_run(
-    asked: Asked, made: Made, flop_per_s: float, share: float | None, sampled: int
-) -> dict[str, Any]:
+def whole_run(asked: Asked, flop_per_s: float, share: float | None, sampled: int) -> dict[str, Any]:
     """Estimate the time for 5,000 texts: the FLOP of all prompts, from a sample of texts, at the measured speed.
 
     Tokenizing runs in parallel; if it takes longer, its time counts instead.
@@ -437,7 +457,7 @@ def whole_run(
     flop = 0.0
     for questions in about:
         pairs = every_pair(some, questions)
-        flop += float(work(asked.judge, made, some, questions, pairs)[1].sum())
+        flop += float(work(asked.judge, some, questions, pairs)[1].sum())
     device_s = flop / len(some) * IMAGES / flop_per_s
     tokenizing_s = prompts_about(IMAGES) * asked.tokenizing
     seconds = max(device_s, tokenizing_s)

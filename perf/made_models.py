@@ -115,7 +115,7 @@ def judge_of(made: Made, folder: Path, device: str, precision: str, seed: int = 
     config.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     weights = Weights(str(folder), made.name, "random", is_encoder_decoder=not made.chat)
-    judge = (GivenChat if made.chat else GivenSeq2Seq)(weights, device, precision=precision)
+    judge = (GivenChat if made.chat else GivenSeq2Seq)(weights, device)
     judge.given = _random(config, made.chat, torch.device(device), getattr(torch, precision), seed)
     judge.load()
     return judge

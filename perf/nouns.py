@@ -19,8 +19,7 @@ from typing import Any
 
 from halluscope.benchmarks.amber.words import load_words
 from halluscope.reading.words import nouns
-from halluscope.reading.words import readers as reading
-from halluscope.reading.words.tokens import Word, forms_of
+from halluscope.reading.words.tokens import Word, as_written, forms_of
 
 OFTEN = 3
 CAPTIONS = "openchair/example_gen_file.csv"
@@ -78,11 +77,20 @@ def read(file: Path) -> list[str]:
 
 
 def tagged(texts: Sequence[str], model: str) -> Nouns:
-    """Return the nouns that a model of spaCy finds."""
-    if model != reading.MODEL:
-        reading.MODEL = model
-        reading.load_model.cache_clear()
-    return [reading.spacy_nouns(text) for text in texts]
+    """Return the nouns that a model of spaCy finds, as in OpenCHAIR's script: in lower case, and without names."""
+    # source: `extract_objs` in utils.py of assafbk/mocha_code
+    import spacy
+
+    tagger = spacy.load(model)
+    nouns_of_texts = []
+    for text in texts:
+        words = [
+            Word(token.lemma_, token.idx, token.idx + len(token.text))
+            for token in tagger(text.lower())
+            if token.pos_ == "NOUN"
+        ]
+        nouns_of_texts.append(as_written(words, text))
+    return nouns_of_texts
 
 
 def compare(reader: str, truth: str, found: Nouns, known: Nouns) -> None:

@@ -78,7 +78,7 @@ def class_average(rng: np.random.Generator, images: int, often: tuple[float, flo
 
 
 def without_each(score: Callable[[Counts], dict[str, Floats]], counts: Counts) -> LeftOut:
-    return leave_out(score, total_of(counts), blocks_of(counts))["score",]
+    return leave_out(score, total_of(counts), blocks_of(counts))["score"]
 
 
 def left_out(pair: Pair) -> Difference:

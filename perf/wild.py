@@ -22,9 +22,9 @@ from urllib.parse import quote
 
 import halluscope
 from halluscope import cli
+from halluscope.inspection.inspecting import inspect
 from halluscope.reporting import public_files
 from halluscope.reporting.public_files import PublicFile
-from halluscope.responses.inspecting import inspect
 from halluscope.signature import keys_of
 from results import put, read_options
 

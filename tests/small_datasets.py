@@ -11,6 +11,7 @@ import pytest
 from PIL import Image as Pillow
 
 from halluscope import registry
+from halluscope.benchmarks.mme.data import SUBTASKS
 from halluscope.benchmarks.pope.rows import SAMPLINGS
 
 OBJECTS = [["person", "cup"], [], ["dog"]]
@@ -207,6 +208,23 @@ def _dash_b(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     return builder("dash_b").build(inputs, None, out, **options)
 
 
+def _mme(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    """An image of each subtask."""
+    rows = []
+    for subtask in SUBTASKS:
+        for answer in ("Yes", "No"):
+            rows.append(
+                {
+                    "question": f"Is it {subtask} or {answer.lower()}? Please answer yes or no.",
+                    "answer": answer,
+                    "image": f"{subtask}/images/0010.jpg",
+                    "type": subtask,
+                }
+            )
+    (inputs / "mme_benchmark.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return builder("mme").build(inputs / "mme_benchmark.jsonl", None, out, **options)
+
+
 def _humblebench(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     types = ("Relation", "Attribute", "Weather", "Location", "Category", "Object")
     rows = [
@@ -239,6 +257,7 @@ BUILDS: dict[str, Callable[[Path, Path, dict[str, Any]], Path]] = {
     "openchair": _openchair,
     "haloquest": _haloquest,
     "dash_b": _dash_b,
+    "mme": _mme,
     "humblebench": _humblebench,
     "object_enumeration": _object_enumeration,
 }

@@ -14,8 +14,8 @@ from halluscope.paths import PACKAGE
 FLOORS = (
     *("version", "errors", "signature", "paths", "network", "sanitize", "terminal", "limits", "cores"),
     *("validation", "options", "arguments", "files", "vocabularies", "stats"),
-    *("judging", "judging.models", "judging.lexical", "judging.label_scoring"),
-    *("judging.resolve", "judging.options", "judging.verdicts", "judging.given_verdicts", "judging.cost"),
+    *("judging", "judging.models", "judging.lexical"),
+    *("judging.resolve", "judging.planning", "judging.options", "judging.verdicts", "judging.given_verdicts"),
     *(
         "benchmark",
         "reading",
@@ -32,7 +32,7 @@ FLOORS = (
         "scoring",
         "runs",
     ),
-    *("explaining", "benchmarks", "answering", "harness", "hub", "cli"),
+    *("explaining", "benchmarks", "answering", "harness", "hub", "studies", "cli"),
 )
 """The rooms, from the ground floor up. The face (`halluscope`) stands outside: it opens rooms when it is called."""
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from halluscope import cli, get_benchmark, registry
+from halluscope.metric import Result
 from halluscope.options import keywords
 from tests.runs.made import made
 from tests.test_contract import example, offline
@@ -20,7 +21,7 @@ each_benchmark = pytest.mark.parametrize("benchmark", [pytest.param(one, id=one.
 
 def strangers(value: Any, where: str = "result") -> list[str]:
     """Return where a result holds something else than Python's own values."""
-    if type(value) is dict:
+    if type(value) in (dict, Result):
         found = [f"{where}: the key {key!r}" for key in value if type(key) not in PLAIN]
         for key, item in value.items():
             found += strangers(item, f"{where}[{key!r}]")

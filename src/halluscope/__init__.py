@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from halluscope.benchmark import Benchmark
     from halluscope.judging.judge import ChatJudge, Judge
     from halluscope.reporting.page.writing import Report
-    from halluscope.runs.comparing import Result
+    from halluscope.reporting.printed import Printed
 
 __all__ = [
     "__version__",
@@ -31,6 +31,7 @@ __all__ = [
     "load_judge",
     "report",
     "score",
+    "table",
     "verify",
 ]
 
@@ -63,7 +64,7 @@ def score(
     *,
     out: str | Path | None = None,
     **options: Any,
-) -> Result:
+) -> Printed:
     """Score what one LVLM said, or several, against a dataset.
 
     Args:
@@ -101,7 +102,7 @@ def compare(
     bootstrap: int = 5000,
     seed: int = 0,
     level: float = 0.95,
-) -> Result:
+) -> Printed:
     """Compare runs on the rows that all of them have: is one LVLM better than another?
 
     Args:
@@ -123,6 +124,28 @@ def compare(
     from halluscope.stats.bootstrap import Bootstrap
 
     return results.compare(runs, scores, Bootstrap(bootstrap, seed, level))
+
+
+def table(*runs: str | Path, preset: str = "", scores: Sequence[str] = ()) -> Printed:
+    """Put runs of several benchmarks into one table, as papers print them.
+
+    Args:
+        runs: folders that `score(..., out=...)` or `halluscope score ... --out` wrote, or folders of such folders; a
+            row per model, in this order.
+        preset: "decoding" or "preference", what papers on decoding or on preference learning print; "" for each
+            benchmark's principal score.
+        scores: the scores to show instead, each as "benchmark/score".
+
+    Returns:
+        A dict: model -> the scores by "benchmark/score". It prints as a table; `.to_pandas()` gives a row per model.
+
+    Raises:
+        ValueError: for runs that cannot stand in one column (other images, prompts or options), two runs of one model
+            and benchmark, or an unknown preset or score.
+    """
+    from halluscope.runs import table as tables
+
+    return tables.table(runs, preset, scores)
 
 
 def verify(*runs: str | Path) -> dict[str, list[str]]:
@@ -176,10 +199,9 @@ def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | C
     """Find a judge, to ask it directly or to pass it to several benchmarks. Its model is not loaded yet.
 
     Args:
-        name: the name of a voter, which says yes or no about a text ("lexical", "replay:FILE", "scoring:MODEL@URL", or
-            a model: a Hub id, a folder, a GGUF file); or of a grader behind an endpoint, which gives verdicts
-            ("openai:MODEL@URL"). For a voter behind an endpoint, make a
-            `halluscope.judging.endpoint.EndpointVoter`.
+        name: the name of a voter, which says yes or no about a text ("lexical", "replay:FILE", or a model: a Hub id, a
+            folder, a GGUF file); or of a grader behind an endpoint, which gives verdicts ("openai:MODEL@URL"). For a
+            voter behind an endpoint, make a `halluscope.judging.endpoint.EndpointVoter`.
         vocabulary: the classes that the lexical voter knows.
 
     Raises:

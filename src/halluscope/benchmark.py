@@ -44,6 +44,23 @@ class Score:
     is_points: bool = False  # points on a scale, or a count
 
 
+@dataclass(frozen=True)
+class Column:
+    """A column of a paper's table."""
+
+    score: str
+    head: str  # the score's name as papers print it
+    form: str = ""  # how numbers are printed, as for `format`; "" for the usual form
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What a paper's table shows of a benchmark."""
+
+    place: int  # where its columns stand among those of other benchmarks, from 1
+    columns: tuple[Column, ...]
+
+
 # The numbers that the results of all benchmarks hold.
 EVERYWHERE = {
     "thoughts": Score(is_points=True),
@@ -65,6 +82,8 @@ class Dataset:
     upstream: tuple[str, ...] = ()  # other names that the authors' file gives to its columns
     # the columns of other people's responses that together identify a row too -> our names
     also_by: Mapping[str, str] = field(default_factory=dict)
+    # whether other people's responses state their row by its image (`file_name`) and by its question, not by an id
+    by_question: bool = False
     # the columns whose values VLMEvalKit joins by "_" into an `index`; () if it does not
     index: tuple[str, ...] = ()
     # the columns that distinguish its rows from responses; () for `id` and `columns`
@@ -168,6 +187,8 @@ class Benchmark:
     scores: Mapping[str, Score] = {}
     # the other numbers in its result; an asterisk stands for any characters, or none
     extra_numbers: Mapping[str, Score] = {}
+    # name of a preset of `halluscope table` -> what it shows of this benchmark
+    presets: Mapping[str, Preset] = {}
     # its own datasets; a metric without datasets of its own names others in `reads`
     datasets: tuple[Dataset, ...] = ()
     reads: tuple[str, ...] = ()  # the names of datasets of other packages that it is scored on
@@ -201,7 +222,7 @@ class Benchmark:
         return PACKAGE / "benchmarks" / self.name
 
     @property
-    def compute(self) -> Callable[..., dict[str, Any]]:
+    def compute(self) -> Callable[..., Any]:
         """The metric, a function of predictions, references and options that returns a result.
 
         Besides the options in `keywords` it takes `ids`, a pair of lists that match predictions to references.
@@ -210,7 +231,7 @@ class Benchmark:
             raise RegistryError(
                 f"{self.name} has no metric: its datasets are for training. Name another benchmark."
             )
-        function: Callable[..., dict[str, Any]] = self.module("metric").compute
+        function: Callable[..., Any] = self.module("metric").compute
         return by_id(function)
 
     @property

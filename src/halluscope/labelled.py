@@ -148,7 +148,7 @@ class LabelledRows(RowsMetric, Labelled):
 
     # In what benchmarks differ
 
-    def rows_expected(self, options: Any) -> int | None:
+    def rows_expected(self, rows: Questions, options: Any) -> int | None:
         """Return how many rows published scores are about; None if that is not known."""
         return self.rows_published
 
@@ -210,7 +210,7 @@ class LabelledRows(RowsMetric, Labelled):
         result: dict[str, Any],
         options: Any,
     ) -> None:
-        expected = self.rows_expected(options)
+        expected = self.rows_expected(rows, options)
         if expected is not None:
             warn_of_a_part(len(rows), expected)
         super().warn(texts, rows, readings.answers, result, options)

@@ -20,12 +20,19 @@ from halluscope.responses.thoughts import REMOVED, THOUGHTS, choice, spoken
 from halluscope.signature import form_of, signature
 from halluscope.stats.bootstrap import METHOD, check_level, resamples_option
 from halluscope.stats.counts import ClusterCounts
-from halluscope.stats.intervals import Counts, Names, Range, leave_out
+from halluscope.stats.intervals import Counts, LeftOut, Range, leave_out
 from halluscope.stats.ratios import Floats
 from halluscope.stats.stated import of_scores
 from halluscope.validation import LARGEST_SEED, by_id
 
 Scores = dict[str, Floats]  # name -> scores [sums]; a part has the name "score/part"
+
+
+class Result(dict[str, Any]):
+    """A result: a dictionary of scores and of what is said of them."""
+
+    # score -> the score without each cluster, from which its interval is made; empty without intervals
+    left_out: Mapping[str, LeftOut] = {}
 
 
 @dataclass(frozen=True)
@@ -106,13 +113,13 @@ class Metric(Benchmark):
 
     # What all share
 
-    def evaluate(self, predictions: Sequence[str], rows: Any, options: Any) -> dict[str, Any]:
+    def evaluate(self, predictions: Sequence[str], rows: Any, options: Any) -> Result:
         """Score responses to rows, both in one order."""
         heard = spoken(predictions, options.thoughts, self.reads_empty_as(options))
         readings = self.read(heard.texts, rows, options)
         counts = self.count(rows, readings, options)
         total = counts.total()
-        result: dict[str, Any] = {}
+        result = Result()
         for name, values in self.score(rows, total, options).items():
             result[name] = float(values[0])
         result.update(self.facts(rows, readings, total, options))
@@ -120,24 +127,21 @@ class Metric(Benchmark):
         result["signature"] = self.sign(rows, readings, options)
         self.warn(heard.texts, rows, readings, result, options)
         if options.bootstrap:
-            result.update(self.intervals(rows, counts, total, options))
+            result.left_out = self.leave_out(rows, counts, total, options)
+            # numpy's narrow floats would round the quantiles
+            result.update(of_scores(result.left_out, float(options.level)))
         return result
 
-    def intervals(self, rows: Any, counts: ClusterCounts, total: Counts, options: Any) -> dict[str, Any]:
-        """Return `interval` by the scores' names, and `no_interval`, why a score has none."""
-        refused: dict[Names, str] = {}
-        for name, reason in self.refusals(rows, total, options).items():
-            refused[(name,)] = reason
-        left_out = leave_out(
+    def leave_out(self, rows: Any, counts: ClusterCounts, total: Counts, options: Any) -> dict[str, LeftOut]:
+        """Return the scores without each cluster, by their names."""
+        return leave_out(
             lambda sums: self.score(rows, sums, options),
             total,
             counts.blocks(),
             ranges=self.ranges,
-            refused=refused,
+            refused=self.refusals(rows, total, options),
             kinds=counts.kinds(),
         )
-        # numpy's narrow floats would round the quantiles
-        return of_scores(left_out, float(options.level))
 
     def sign(self, rows: Any, readings: Any, options: Any) -> str:
         """Return the signature of scores."""
@@ -156,9 +160,9 @@ class Metric(Benchmark):
     # What is declared once, in the fields of `options_type` and in the function `compute` beside the class
 
     @property
-    def compute(self) -> Callable[..., dict[str, Any]]:
+    def compute(self) -> Callable[..., Any]:
         """The function `compute` of the benchmark's module, which also takes `ids`."""
-        function: Callable[..., dict[str, Any]] = sys.modules[type(self).__module__].compute  # type: ignore[attr-defined]
+        function: Callable[..., Any] = sys.modules[type(self).__module__].compute  # type: ignore[attr-defined]
         return by_id(function)
 
     def chosen(self, options: Mapping[str, Any]) -> Any:

@@ -16,6 +16,9 @@ from halluscope.building import spec
 from halluscope.building.build_info import STATS, read_stats
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import LimitExceeded, MissingExtra
+from halluscope.inspection.inspecting import inspect
+from halluscope.inspection.printed import letters
+from halluscope.metric import Result
 from halluscope.options import ALL, MatchingOptions, check, keywords, taken
 from halluscope.paths import path_of
 from halluscope.reading.datasets import Source, check_distinct, is_subset, sources
@@ -23,11 +26,9 @@ from halluscope.reporting import published
 from halluscope.responses import reading
 from halluscope.responses.given import Given
 from halluscope.responses.identity import Identity
-from halluscope.responses.inspecting import inspect
 from halluscope.responses.matching import AS_YES_NO, NOT_COMPARED, Matched, match
 from halluscope.responses.names import PROMPT
 from halluscope.responses.naming import about
-from halluscope.responses.printed import letters
 from halluscope.responses.reading import Reading
 from halluscope.responses.ways import IMAGE, ORDER, QUESTION, STATED_ROWS
 from halluscope.sanitize import one_line, short_repr
@@ -124,6 +125,7 @@ def prepare(
         target=benchmark.target,
         index_columns=one.index,
         also_by=one.also_by,
+        by_question=one.by_question,
         **hooks,
     )
     origin, built = _origin(benchmark, dataset, options), [*_built(dataset)]
@@ -269,7 +271,7 @@ def among(
 
 
 @_without_collection()
-def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> dict[str, Any]:
+def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> Result:
     """Score responses that are ready, as `halluscope.score` does.
 
     Added to the metric's result are "matched", how the responses were matched to their rows; "texts", a digest of the
@@ -284,7 +286,7 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
     matched, identity = ready.matched, registry.first_dataset(benchmark)
     others = {name: value for name, value in options.items() if name in benchmark.keywords}
     with about(matched.name):
-        result: dict[str, Any] = benchmark.compute(matched.texts, **{**others, **ready.inputs})
+        result: Result = benchmark.compute(matched.texts, **{**others, **ready.inputs})
     columns = (map(attrgetter(name), matched.rows) for name in identity.id)
     part = [len(matched.rows), matched.of] if len(matched.rows) < matched.of else []
     result |= {"matched": matched.by, "texts": data_of("texts", zip(*columns, matched.texts, strict=True))}

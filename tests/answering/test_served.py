@@ -179,9 +179,8 @@ def test_by_the_command_line(data, serve, tmp_path, ran, refused):
     out = tmp_path / "answers.jsonl"
     words = command(f"openai:tiny@{server.url}", data / "pope", out, "--images", data / "pictures")
     ran(*words, "--quiet", "--limit", 4, "--at-once", 2)
-    said = ran(*words, "--plan", "--prices", 1000, 0).err
+    said = ran(*words, "--plan").err
     assert "14 requests to send, 4 responses there" in said and "8,960 tokens read" in said
-    assert "price 8.96" in said
     ran(*words, "--quiet", "--samples", 2, "--seed", 7)
     assert len(lines(tmp_path / "answers-seed7.jsonl")) == len(lines(tmp_path / "answers-seed8.jsonl")) == 18
     assert "--device is for models on this machine" in refused(*words, "--device", "cpu")

@@ -184,12 +184,12 @@ def test_a_language_model_is_asked_once(tiny_t5, tmp_path, one_thread):
     store = tmp_path / "store.sqlite"
     judging = {"judges": str(tiny_t5), "questions": "plain", "store": store, "progress": False}
     assert (
-        plan_of(compute, [(SAID, TRUE)], **judging).total("left"),
+        plan_of(compute, [(SAID, TRUE)], **judging).total().left,
         plan_of(compute, [(SAID, TRUE)], **judging).exact,
     ) == (5, True)
     first = compute(SAID, TRUE, **judging)
     planned = plan_of(compute, [(SAID, TRUE), (SAID, TRUE)], **judging)
-    assert (planned.total("left"), planned.total("kept"), planned.at_most) == (0, 5, 5)
+    assert (planned.total().left, planned.total().cached, planned.total().questions) == (0, 5, 5)
     kept = Cache(store)
     before = kept.path.read_bytes()
     assert compute(SAID, TRUE, **judging) == first and kept.path.read_bytes() == before
@@ -457,7 +457,7 @@ def test_the_commands(built, tmp_path, tiny_t5, capsys, one_thread):
     about = ["openchair", "--responses", str(file), "--dataset", str(built), "--judges"]
     assert cli.main(["plan", *about, str(tiny_t5), "--json", *store]) == 0
     planned = json.loads(capsys.readouterr().out)
-    assert (planned["total"]["left"], planned["at_most"], planned["exact"]) == (5, 5, True)
+    assert (planned["total"]["left"], planned["total"]["questions"], planned["exact"]) == (5, 5, True)
     assert cli.main(["score", *about, str(tiny_t5), "--questions", "plain", "--quiet", *store]) == 0
     shown = capsys.readouterr().out
     assert "5 nouns in 3 captions (1.67 per caption)" in shown

@@ -187,20 +187,20 @@ MOVES = {
     "thoughts": "kept",
     "forms": ["parallel-1", ""],
 }
-MOVES_WHAT_IS_SAMPLED, MOVES_WHAT_IS_CORRECTED = {"cells"}, {"certificate"}
+MOVES_WHAT_IS_SAMPLED = {"cells"}
 SAYS_WHAT_IT_IS_ABOUT = {"image_ids", "forms"}
 MOVES_NOTHING = {
     *("ask", "cells_of", "explain", "per_class", "per_image", "workers", "store", "progress"),
     *("at_once", "max_failed", "seed"),
 }
 IN_THE_JUDGES_KEYS = {
-    *("device", "engine", "recheck"),  # see tests/judging/test_engines.py
-    *("tokenizer", "leave_out"),  # see tests/judging/test_label_scoring.py
+    "device",  # see tests/answering/test_answering.py
+    "leave_out",  # see tests/judging/test_endpoint_voter.py
 }
 
 
 def test_no_option_is_missing_from_the_signature():
-    beside = MOVES_WHAT_IS_SAMPLED | MOVES_WHAT_IS_CORRECTED | SAYS_WHAT_IT_IS_ABOUT | MOVES_NOTHING
+    beside = MOVES_WHAT_IS_SAMPLED | SAYS_WHAT_IT_IS_ABOUT | MOVES_NOTHING
     beside |= IN_THE_JUDGES_KEYS
     assert registry.benchmark("throne").keywords == MOVES.keys() | beside
     parameters = inspect.signature(throne.compute).parameters.items()

@@ -309,7 +309,6 @@ NUMBERS = {
     "--limit": ["1" + "0" * 30, "1e3", "9" * 5000, ""],
     "--seed": ["1" + "0" * 400, "-1" + "0" * 400, "0x1", "1.0"],
     "--bootstrap": ["9" * 30, "nan", "many"],
-    "--recheck": ["nan", "1e999"],
     "--workers": ["9" * 20],
 }
 
@@ -318,7 +317,6 @@ NUMBERS = {
     ("words", "word"),
     [
         *(([*throne("mine.jsonl"), name], word) for name, words in NUMBERS.items() for word in words),
-        *((["plan", *throne("mine.jsonl")[1:], "--calibrate"], word) for word in ("inf", "nan", "1e400")),
     ],
 )
 def test_a_number_that_is_none(words, word, capsys):

@@ -18,7 +18,7 @@ from PIL import Image as Pillow
 
 from halluscope import registry, scoring
 from halluscope.answering import sources
-from halluscope.benchmark import HIGHER, Judges
+from halluscope.benchmark import HIGHER, QUESTION, Judges
 from halluscope.errors import JudgeUnavailable, OutputError
 from halluscope.harness import functions as harness
 from halluscope.harness import tasks
@@ -94,7 +94,7 @@ def test_task_files_say_what_the_benchmarks_say(name, written):
     if harness_name == "lm-eval":
         assert (task["task"], task["dataset_kwargs"]) == (name, {"task": name})
     else:
-        assert task["task"] == ("halluscope_pope" if name == "pope" else name)
+        assert task["task"] == registry.dataset(name).harness_task.get("lmms_eval", name)
         marker = folder / registry.benchmark(name).name / task["dataset_kwargs"]["data_files"]["test"]
         assert json.loads(marker.read_text()) == {"halluscope_task": name}
         assert task["cluster_key"] == "cluster"
@@ -207,7 +207,7 @@ def test_the_columns_tell_the_benchmark(data, name):
     assert "image" not in source.rows.column_names
     row = source.rows[0]
     asked = source.benchmark.asked(row)
-    assert asked == row.get("question", row.get("prompt", source.benchmark.prompt))
+    assert asked == row.get("prompt", source.benchmark.prompt).replace(QUESTION, row.get("question", ""))
     prompt, wrong = "Say it: {question}", "Say it."
     if "question" not in row:
         prompt, wrong = "Say it.", "{question}?"

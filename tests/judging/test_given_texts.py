@@ -171,8 +171,8 @@ def test_explain_tells_what_the_rules_read(asked, capsys):
     results = {one["name"]: one["results"][0] for one in whole["protocols"]}
     assert (results["official"]["scores"]["rating"], results["strict"]["scores"]["rating"]) == (2, 4)
     assert results["official"]["signature"] != results["strict"]["signature"]
-    (difference,) = [one for one in whole["differences"] if one["score"] == "rating"]
-    assert (difference["read_otherwise"], difference["of"]) == (3, 4)
+    (reading,) = whole["readings"]
+    assert (reading["read_otherwise"], reading["of"]) == (3, 4)
 
 
 def test_explain_says_that_numbers_are_read_by_no_rule(asked, capsys):

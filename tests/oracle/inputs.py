@@ -81,6 +81,28 @@ def dash_b() -> list[dict[str, Any]]:
     return rows
 
 
+def mme() -> list[dict[str, Any]]:
+    """Three images of each subtask but one."""
+    subtasks = (
+        *("existence", "count", "position", "color", "posters", "celebrity", "scene", "landmark", "artwork"),
+        *("commonsense_reasoning", "numerical_calculation", "text_translation", "code_reasoning"),
+    )
+    rows = []
+    for number in range(3 * len(subtasks)):
+        subtask = subtasks[number % len(subtasks)]
+        for answer in ("yes", "no"):
+            rows.append(
+                {
+                    "id": f"{subtask}/{number // len(subtasks)}.jpg/{answer}",
+                    "subtask": subtask,
+                    "file_name": f"{subtask}/{number // len(subtasks)}.jpg",
+                    "question": f"Is it {thing(number)} or {answer}?",
+                    "answer": answer,
+                }
+            )
+    return rows
+
+
 def humblebench() -> list[dict[str, Any]]:
     types = ("Relation", "Attribute", "Category", "Location", "Weather")
     rows = []

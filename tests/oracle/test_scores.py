@@ -67,6 +67,15 @@ def test_dash_b():
     check("dash_b", taken(inputs.YES_NO_TEXTS, len(rows), 3), rows, calls)
 
 
+def test_mme():
+    rows = inputs.mme()
+    calls = {}
+    for parser in ("official", "strict", "lmms-eval", "vlmevalkit"):
+        calls[parser] = {"parser": parser}
+    calls["official"]["bootstrap"] = 100
+    check("mme", taken(inputs.YES_NO_TEXTS, len(rows), 3), rows, calls)
+
+
 def test_humblebench():
     rows = inputs.humblebench()
     calls = {}

@@ -1,17 +1,13 @@
 """The common nouns of a text, compared by hand and with a tagger's nouns."""
 
 import json
-import re
-import sys
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halluscope.errors import MissingExtra
 from halluscope.reading.words import readers
 from halluscope.reading.words.nouns import common_nouns
 from halluscope.reading.words.tokens import forms_of, tokenise
@@ -87,64 +83,5 @@ def test_a_word_repeated_without_end():
 def test_the_reader_says_what_it_reads_with():
     find, version = readers.load("lemminflect", readers.NOUNS)
     assert find is common_nouns and version.startswith("nouns-2,lemminflect-")
-    with pytest.raises(ValueError, match="reader is 'nouns'; expected 'lemminflect' or 'nltk' or 'spacy'"):
+    with pytest.raises(ValueError, match="reader is 'nouns'; expected 'lemminflect' or 'nltk'"):
         readers.load("nouns", readers.NOUNS)
-
-
-def test_spacy_finds_what_it_found():
-    """With the model that the golden file was made with; another version may tag otherwise."""
-    pytest.importorskip("spacy")
-    try:
-        find, version = readers.load("spacy", readers.NOUNS)
-    except FileNotFoundError as error:
-        pytest.skip(str(error))
-    if not version.endswith(",en_core_web_sm-3.8.0"):
-        pytest.skip(f"the golden file was made with en_core_web_sm-3.8.0, not {version}")
-    assert [forms_of(find(row["text"])) for row in GOLDEN] == [row["nouns"] for row in GOLDEN]
-
-
-class Spacy:
-    """A fake spaCy, where spaCy is not installed: it has no model, or one that tags by the word."""
-
-    __version__ = "3.0"
-
-    def __init__(self, tags=None):
-        self._tags = tags
-
-    def load(self, name):
-        if self._tags is None:
-            raise OSError("[E050] Can't find model")
-        model = lambda text: [  # noqa: E731
-            SimpleNamespace(
-                lemma_=one.group(), pos_=self._tags[one.group()], text=one.group(), idx=one.start()
-            )
-            for one in re.finditer(r"\S+", text)
-        ]
-        model.meta = {"version": "0.1"}
-        return model
-
-
-@pytest.fixture
-def installed(monkeypatch):
-    """Install this object as spaCy."""
-    readers.load_model.cache_clear()
-    yield lambda module: monkeypatch.setitem(sys.modules, "spacy", module)
-    readers.load_model.cache_clear()
-
-
-def test_spacy_tags_in_lower_case(installed):
-    installed(Spacy({"a": "DET", "dog": "NOUN", "paris": "PROPN", "runs": "VERB"}))
-    find, version = readers.load("spacy", readers.NOUNS)
-    assert (
-        find("A DOG runs Paris dog") == [("dog", 2, 5), ("dog", 17, 20)]
-        and version == "spacy-3.0,en_core_web_sm-0.1"
-    )
-
-
-def test_without_spacy_or_its_model(installed):
-    installed(Spacy())
-    with pytest.raises(FileNotFoundError, match="python -m spacy download en_core_web_sm"):
-        readers.load("spacy", readers.NOUNS)
-    installed(None)
-    with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[spacy\]'"):
-        readers.load("spacy", readers.NOUNS)

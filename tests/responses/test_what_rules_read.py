@@ -455,6 +455,7 @@ SCORED = {
     "pope": ["pope", "--parser", "all"],
     "dash_b": ["dash_b"],
     "humblebench": ["humblebench"],
+    "mme": ["mme"],
     "hallusionbench": ["hallusionbench"],
     "throne_coco": ["throne", "--judges", "lexical"],
 }

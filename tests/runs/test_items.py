@@ -6,7 +6,7 @@ import pytest
 
 import halluscope
 from halluscope.errors import RunError
-from halluscope.runs.comparing import items
+from halluscope.studies.items import items
 from tests import small_datasets
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -19,7 +19,7 @@ def left_out(tally):
     """A score, and what it is without each cluster."""
     counts = tallies.counts_of(tally)
     found = leave_out(partial(tallies.score_sums, names=["score"]), total_of(counts), blocks_of(counts))
-    return found["score",]
+    return found["score"]
 
 
 def compared(one, other, level=0.95):

@@ -21,7 +21,7 @@ from halluscope.answering.sources import Source
 from halluscope.errors import BuildError
 from halluscope.files.opening import parse
 from halluscope.files.writing import only_writer
-from halluscope.judging.cost import CHARACTERS_A_TOKEN
+from halluscope.judging.planning import CHARACTERS_A_TOKEN
 from halluscope.reading.datasets import Row
 from halluscope.responses.names import PROMPT
 from halluscope.sanitize import short_repr

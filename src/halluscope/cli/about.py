@@ -142,7 +142,7 @@ def build(words: Sequence[str]) -> int:
 
 def inspect(args: Namespace) -> None:
     """Say what each file is; one that cannot be read is named, and the others are still inspected."""
-    from halluscope.responses.inspecting import DATASET, inspect
+    from halluscope.inspection.inspecting import DATASET, inspect
 
     found, failed = [], []
     for file in args.files:

@@ -13,8 +13,8 @@ from halluscope.benchmark import Benchmark
 from halluscope.cli import common
 from halluscope.judging.cache import Cache
 from halluscope.judging.client import ENDPOINT, sending_nothing
-from halluscope.judging.cost import VerdictPlan, VotePlan, check_prices, price
 from halluscope.judging.judge import AT_ONCE
+from halluscope.judging.planning import VerdictPlan, VotePlan
 from halluscope.reporting import requests as tables
 from halluscope.reporting.tables import Values
 from halluscope.sanitize import one_line
@@ -42,7 +42,6 @@ def answer(args: Namespace) -> None:
     for name, fits, use in (
         ("seed", draws, "drawn responses only; expected --sample with it"),
         ("temperature", draws, "drawn responses only; expected --sample with it"),
-        ("prices", args.plan, "--plan only; expected --plan with it"),
         ("at_once", served, "models behind a server ('openai:NAME@URL')"),
         ("device", not served, "models on this machine"),
         ("workers", not served, "models on this machine"),
@@ -60,7 +59,7 @@ def answer(args: Namespace) -> None:
     if args.plan:
         for out, sample in runs.items():
             outlook = answering.plan(source, out, sample=sample, **asked)
-            tell(f"{one_line(out)}: {_told(outlook, args.prices)}")
+            tell(f"{one_line(out)}: {_told(outlook)}")
         return
     model = cache(lambda: _model(args, draws))
     for out, sample in runs.items():
@@ -76,14 +75,13 @@ def answer(args: Namespace) -> None:
         asked_of.check_complete()
 
 
-def _told(outlook: "Outlook", prices: tuple[float, float] | None) -> str:
-    cost = price(outlook.read, outlook.said, prices)
+def _told(outlook: "Outlook") -> str:
     how = "by the server's counts so far"
     if not outlook.is_measured:
         how = "4 characters a token, without the images' tokens, and each response as long as it may be"
     return (
         f"{outlook.requests:,} requests to send, {outlook.done:,} responses there; about {outlook.read:,.0f} tokens "
-        f"read and {outlook.said:,.0f} generated ({how}){'' if cost is None else f'; price {cost:,.2f}'}"
+        f"read and {outlook.said:,.0f} generated ({how})"
     )
 
 
@@ -113,7 +111,6 @@ def plan(args: Namespace) -> None:
     assert benchmark.judges, "only benchmarks with judges have the command"
     options = common.options_of(args, benchmark)
     judges, fresh = _judges(benchmark, options), options.pop("fresh", False)
-    check_prices(args.prices, judges, benchmark.judges.option)
     noting = {"bootstrap": 0, "max_failed": 1, "progress": False}
     kept = Cache(getattr(args, "store", None), "refresh" if fresh else "read")
     with closing(kept), sending_nothing():
@@ -125,10 +122,10 @@ def plan(args: Namespace) -> None:
                     f"--judge is {judge or 'missing'}; expected a language model: {ENDPOINT}MODEL[@URL], or a local "
                     "model."
                 )
-            noted = VerdictPlan(judge, kept, args.prices, options.get("device"))
+            noted = VerdictPlan(judge, kept, options.get("device"))
             options["judge"] = noted.grader
         else:
-            noted = VotePlan(kept, args.prices, args.calibrate)
+            noted = VotePlan(kept)
         ready = common.ready(args, benchmark, options)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # scoring gives these warnings

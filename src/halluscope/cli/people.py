@@ -41,10 +41,10 @@ from halluscope.terminal import say, tell
 
 
 def _certified() -> Benchmark:
-    """Return the benchmark whose scores a certificate corrects, with its judges' options only."""
+    """Return THRONE, whose texts people label, with its judges' options only."""
+    throne = registry.benchmark("throne")
     judging = {"vocabulary", *(field.name for field in fields(VoteOptions))}
-    every = [(one, {option.name for option in one.options}) for one in registry.benchmarks()]
-    return next(one.without(names - judging) for one, names in every if "certificate" in names)
+    return throne.without({option.name for option in throne.options} - judging)
 
 
 def _judged_texts(
@@ -185,7 +185,7 @@ def options_certify(_: None) -> Benchmark:
 
 
 def certify(args: Namespace) -> None:
-    """Measure how often judges err, by labels that people gave."""
+    """Measure how often judges err, by labels that people gave, and correct scores by them."""
     if not args.by.strip():
         raise ValueError("--by is empty; expected who gave the labels.")
     if [bool(one) for one in (args.graded, args.responses, args.dataset)] not in (
@@ -225,10 +225,15 @@ def _of_judges(args: Namespace) -> tuple[Json, Report]:
     judgement = judge(
         [texts[row] for row in rows], [references[row] for row in rows], **options | {"thoughts": KEPT}
     )
+    corrected = None
+    if certificate.suffices(labels, texts):
+        everything = judge(texts, references, **options | {"thoughts": KEPT, "ask": "needed"})
+        corrected = certificate.corrected_scores(everything, labels)
     content = certificate.certify(
         judgement,
         labels,
         options.get("store"),
+        corrected,
         texts=certificate.name_of(population),
         labelled_by=args.by,
         responses=ready.matched.name,

@@ -14,11 +14,14 @@ from halluscope.options import check_names
 from halluscope.reporting.formats import JSON, LATEX, text_notes
 from halluscope.reporting.page.writing import parts, write
 from halluscope.reporting.tables import Notes, Report, Table
-from halluscope.runs import comparing, results
+from halluscope.runs import results
+from halluscope.runs.comparison_report import MOST
 from halluscope.runs.folder import benchmark_of, checked
 from halluscope.runs.page import UNCOMPARED, all_shown, page
 from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
+from halluscope.studies import items as row_items
+from halluscope.studies import swap as swaps
 from halluscope.terminal import say, say_coloured, tell, tell_error
 
 SHOWN = 10  # how many differences of one run are printed
@@ -44,7 +47,7 @@ def compare(args: Namespace) -> None:
     """Tell whether one model is better than another, on the rows that all runs have."""
     resampling = Bootstrap(args.bootstrap, args.seed, args.level)
     is_short = args.format == LATEX and not args.all
-    found = results.compare(args.folders, args.scores, resampling, None if args.all else comparing.MOST)
+    found = results.compare(args.folders, args.scores, resampling, None if args.all else MOST)
     if args.format == JSON:
         tell(text_notes(found.report))
     common.output(args, found, lambda: _for_a_paper(found.report) if is_short else found.report)
@@ -65,12 +68,12 @@ def _for_a_paper(report: Report) -> Report:
 def swap(args: Namespace) -> None:
     """Tell what another judge of the same responses changes."""
     resampling = Bootstrap(args.bootstrap, args.seed)
-    common.output(args, comparing.swap(args.first, args.second, args.scores, resampling))
+    common.output(args, swaps.swap(args.first, args.second, args.scores, resampling))
 
 
 def items(args: Namespace) -> None:
     """Show how hard each row is, and how well it tells models apart."""
-    common.output(args, comparing.items(args.folders, args.score, args.top, args.seed))
+    common.output(args, row_items.items(args.folders, args.score, args.top, args.seed))
 
 
 # report

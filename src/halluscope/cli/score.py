@@ -8,7 +8,10 @@ from typing import Any
 from halluscope import registry, scoring
 from halluscope.benchmark import Benchmark
 from halluscope.cli import common
-from halluscope.explaining import explained, protocols
+from halluscope.explaining import protocols
+from halluscope.explaining import report as explanation_report
+from halluscope.explaining.explanation import Explanation
+from halluscope.explaining.facts import as_json
 from halluscope.judging import one_verdict
 from halluscope.judging.options import GIVEN
 from halluscope.reporting import published
@@ -16,7 +19,7 @@ from halluscope.reporting.formats import JSON, LINE, text_notes
 from halluscope.reporting.tables import ROWS, Notes, Report, Table, counted, finite, plain, share
 from halluscope.runs import folder as runs
 from halluscope.runs import results as tables
-from halluscope.sanitize import one_line, short_repr
+from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import COEFFICIENTS, FEWEST_MODELS, correlations, undefined
 from halluscope.terminal import say, tell
@@ -95,8 +98,6 @@ def parser_explain(parser: ArgumentParser, benchmark: Benchmark) -> None:
     names = parser._option_string_actions
     known, usual = (", ".join(one.name for one in of) for of in (stated.each, stated.chosen()))
     names["--protocols"].help = f"protocols to compare: {known} (default: {usual})"
-    names["--by"].default = [*stated.compared]
-    names["--by"].help = f"the scores whose differences are shown (default: {', '.join(stated.compared)})"
 
 
 def explain(args: Namespace) -> None:
@@ -104,25 +105,17 @@ def explain(args: Namespace) -> None:
     benchmark = registry.benchmark(args.name)
     stated = protocols.load(benchmark)
     chosen = stated.chosen(args.protocols)
-    for name in args.by:
-        try:
-            benchmark.direction(name)
-        except KeyError:
-            raise ValueError(
-                f"{benchmark.title} has no score {short_repr(name)}; expected one of {', '.join(benchmark.scores)}."
-            ) from None
     if args.examples < 0:
         raise ValueError(f"--examples is {args.examples}; expected 0 or more.")
     options = common.options_of(args, options_explain(benchmark))
-    found = explained.Explanation(
+    found = Explanation(
         benchmark, stated, chosen, args.responses, args.dataset, options, common.matching_options(args)
     )
-    for setting in found.settings(found.protocols[0]):
-        tell(scoring.remark(benchmark, found.ready(setting)))
+    for file in found.files:
+        tell(scoring.remark(benchmark, found.ready(found.protocols[0], file)))
     found.compute()
-    about = list(dict.fromkeys(args.by)), args.examples, args.number
-    data = found.as_json(*about)
-    common.output(args, data, lambda: explained.report(found, data, *about))
+    data = as_json(found, args.examples, args.number)
+    common.output(args, data, lambda: explanation_report.report(found, data, args.number))
 
 
 # ablate. Source: THRONE, supplement, section 1, Table 1. Every vote is asked for once and kept; all values of

@@ -14,13 +14,11 @@ from halluscope.benchmark import PACKAGES, Benchmark
 from halluscope.options import check_names
 from halluscope.reporting.tables import Values
 
-# What can differ between two protocols, in the order in which a score is made; and what options choose of it.
-PROMPT = "prompt"
+# What options choose in a protocol, in the order in which a score is made
 ROWS = "rows"
 LABELS = "labels"
 PARSER = "parser"
 COUNTING = "counting"
-ASPECTS = (PROMPT, ROWS, LABELS, PARSER, COUNTING)
 CHOSEN = (ROWS, LABELS, PARSER, COUNTING)
 
 
@@ -99,7 +97,6 @@ class Protocols:
     """The protocols of a benchmark, and what is shown of them."""
 
     each: Sequence[Protocol]  # the protocols; the first is that of the benchmark's authors
-    compared: Sequence[str]  # the scores whose differences are shown unless the user names others
     shown: Sequence[str]  # the scores in the table
     # the columns of the table of rows that say how a response was read; () for all columns
     read: Sequence[str] = ()
@@ -144,4 +141,4 @@ def load(benchmark: Benchmark) -> Protocols:
         counting=same,
         prompt=benchmark.prompt,
     )
-    return Protocols([own], compared=[benchmark.principal], shown=list(benchmark.scores))
+    return Protocols([own], shown=list(benchmark.scores))

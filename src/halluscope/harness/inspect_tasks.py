@@ -285,6 +285,11 @@ def dash_b(**settings: Any) -> Task:
 
 
 @task
+def mme(**settings: Any) -> Task:
+    return of_dataset("mme", **settings)
+
+
+@task
 def humblebench(**settings: Any) -> Task:
     return of_dataset("humblebench", **settings)
 

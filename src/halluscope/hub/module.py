@@ -50,7 +50,7 @@ class Module(evaluate.Metric):  # type: ignore[misc]
             warnings.warn(f"{record.name} ignores the options of other metrics: {named}.", stacklevel=3)
             options = {name: value for name, value in options.items() if name not in others}
         record.check_options({name: value for name, value in options.items() if name != "ids"})
-        result = record.compute(*self._with_added(predictions, references), **options)
+        result = dict(record.compute(*self._with_added(predictions, references), **options))
         self._predictions, self._references = [], []
         return result
 

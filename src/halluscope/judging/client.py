@@ -78,21 +78,20 @@ class Server:
 
     model: str  # the model's name on the server
     url: str  # the address, without a slash at its end
-    kind: str = ENDPOINT  # how the model is asked, as the prefix of a judge's name
 
     @classmethod
-    def named(cls, name: str, kind: str = ENDPOINT) -> "Server":
+    def named(cls, name: str) -> "Server":
         """Return the server of "MODEL[@URL]", checked to be one, with an address that holds nothing secret."""
         model, url = name, os.environ.get("OPENAI_BASE_URL") or OPENAI
         if found := _NAMED_URL.fullmatch(name):
             model, url = found["model"], found["url"]
         elif any(_NO_SCHEME.fullmatch(name, at.start()) for at in re.finditer("@", name)):
             raise JudgeUnavailable(
-                f"The judge {sanitize.short_repr(kind + name.partition('@')[0])} has an address that begins with "
-                f"neither http:// nor https://; write '{kind}MODEL@http://localhost:8000/v1'. Nothing is sent."
+                f"The judge {sanitize.short_repr(ENDPOINT + name.partition('@')[0])} has an address that begins with "
+                f"neither http:// nor https://; write '{ENDPOINT}MODEL@http://localhost:8000/v1'. Nothing is sent."
             )
         if not model.strip():
-            raise JudgeUnavailable(f"{kind!r} names no model; expected '{kind}MODEL[@URL]'.")
+            raise JudgeUnavailable(f"{ENDPOINT!r} names no model; expected '{ENDPOINT}MODEL[@URL]'.")
         if sanitize.printable(model) != model or "\n" in model:
             raise JudgeUnavailable(
                 f"The model's name {sanitize.short_repr(model)} cannot be used; expected one line of printable "
@@ -104,7 +103,7 @@ class Server:
                 "The judge's address cannot be used; expected http(s)://host/v1 without a user or a query. An access "
                 "key belongs in the environment."
             )
-        server = cls(model, url.rstrip("/"), kind)
+        server = cls(model, url.rstrip("/"))
         server.access_key()
         return server
 
@@ -118,10 +117,10 @@ class Server:
         if model.startswith(("/", "\\", ".", "~")) or ":\\" in model:
             model = f"{_SLASH.split(model)[-1]}-{_digest(model)}"
         if self.url == OPENAI:
-            return f"{self.kind}{model}"
+            return f"{ENDPOINT}{model}"
         parts = urlsplit(self.url)
         port = parts.port or {"http": 80, "https": 443}[parts.scheme]
-        return f"{self.kind}{model}@{_digest(f'{parts.scheme}://{parts.hostname}:{port}{parts.path}')}"
+        return f"{ENDPOINT}{model}@{_digest(f'{parts.scheme}://{parts.hostname}:{port}{parts.path}')}"
 
     @property
     def origin(self) -> str:
@@ -150,9 +149,9 @@ class Server:
         key = os.environ.get(KEY_VARIABLE, "").strip()
         if not key and self.url == OPENAI:
             raise JudgeUnavailable(
-                f"The judge {self.kind}{self.model} needs an access key, and the environment variable "
+                f"The judge {ENDPOINT}{self.model} needs an access key, and the environment variable "
                 f"{KEY_VARIABLE} is not set. Set it, or give the address of a server that needs none: "
-                f"'{self.kind}{self.model}@http://localhost:8000/v1'."
+                f"'{ENDPOINT}{self.model}@http://localhost:8000/v1'."
             )
         if not (key.isascii() and key.isprintable()):
             raise JudgeUnavailable(
@@ -205,7 +204,7 @@ class Client:
     def __init__(
         self, server: Server, at_once: int = AT_ONCE, attempts: int = 6, timeout: float = 60.0
     ) -> None:
-        with needs(f"The judge {sanitize.short_repr(server.kind + server.model)}", "api"):
+        with needs(f"The judge {sanitize.short_repr(ENDPOINT + server.model)}", "api"):
             import httpx2  # noqa: F401
         self.server = server
         self.at_once = whole("at_once", at_once, 1, MOST_AT_ONCE, "a number of requests")
@@ -262,7 +261,7 @@ class Client:
             what = (
                 f"points to another address (HTTP {status}): {failure.message}. Redirects are not followed, because "
                 "they could take prompts and keys anywhere. If that address is the right one, name it: "
-                f"'{server.kind}MODEL@ADDRESS', where ADDRESS usually ends in /v1."
+                f"'{ENDPOINT}MODEL@ADDRESS', where ADDRESS usually ends in /v1."
             )
         elif failure.is_handled:
             what = (

@@ -33,10 +33,6 @@ PRESENT = "present"
 
 MAX_FAILED = 0.02  # The share of prompts that may get no reply, unless the user says otherwise
 
-RECHECKED = "ctranslate2-int8"  # The engine whose votes can be asked again
-
-SCORING = "scoring:"  # The prefix for a model whose server compares the probabilities of labels
-
 # How many requests may be under way, unless the user says otherwise and at most
 AT_ONCE, MOST_AT_ONCE = 32, 10_000
 

@@ -18,8 +18,6 @@ from halluscope.judging.judge import (
     MAX_TOKENS,
     MOST_AT_ONCE,
     PRESENT,
-    RECHECKED,
-    SCORING,
     SETTINGS,
     ChatJudge,
     Judge,
@@ -98,10 +96,6 @@ class JudgeOptions:
         check_values(self)
 
 
-POLLING = ("judges", "engine", "recheck")
-"""The options of `VoteOptions` that can move votes. `questions` also says which of given votes are one judge's."""
-
-
 @dataclass(frozen=True)
 class VoteOptions(JudgeOptions):
     """Who votes on which questions, how many must agree, and how judges are asked."""
@@ -109,13 +103,11 @@ class VoteOptions(JudgeOptions):
     judges: str | Judge | Sequence[str | Judge] = option(
         "flan-t5",
         "who votes: flan-t5 (default), lexical, replay:FILE, models (Hub ids, folders, GGUF files; extra judge), "
-        "checker:MODEL (MiniCheck's kind, with --questions claims), openai:MODEL[@URL] (extra api), scoring:MODEL@URL "
-        "(vLLM, SGLang; extras api and judge)",
+        "checker:MODEL (MiniCheck's kind, with --questions claims), openai:MODEL[@URL] (extra api)",
         about='who votes: "flan-t5" (the paper\'s three), "lexical" (no model), "replay:FILE" (votes given elsewhere), '
         'a model\'s Hub id, folder or GGUF file, "checker:MODEL" (a T5 that says 0 or 1 about a claim, as MiniCheck '
         'does; it needs questions="claims"), "openai:MODEL[@URL]" (a model behind an OpenAI-compatible endpoint), '
-        '"scoring:MODEL@URL" (another kind of judge: it compares the probabilities of yes and no, one request per '
-        "text; see `halluscope.judging.label_scoring`), a voter of yours, or a list of these, the cheapest first",
+        "a voter of yours, or a list of these, the cheapest first",
         many=True,
     )
     questions: str | Sequence[str] | QuestionSet = option(
@@ -137,27 +129,6 @@ class VoteOptions(JudgeOptions):
         about='"needed" asks only what can still move precision or recall, "all" asks everything; the scores are equal',
         choices=ASK,
     )
-    engine: str = option(
-        "torch",
-        "what runs language models (default: torch); int8 changes votes",
-        about='what runs language models: "torch" (bfloat16 on CUDA, else float32), "torch-float32", "torch-bfloat16", '
-        'or for encoder-decoders "ctranslate2" (float32) or "ctranslate2-int8". The precision changes votes; the '
-        "judges' keys in the signature name it",
-        choices=("torch", "torch-float32", "torch-bfloat16", "ctranslate2", RECHECKED),
-    )
-    recheck: float = option(
-        0.0,
-        "ask again if a vote was decided by less than this: int8 judges (in logits) in float32, scoring: judges (in "
-        "nats) as openai: judges are asked",
-        most=1000,  # no lead is larger
-        what="a number of logits",
-    )
-    tokenizer: str | None = option(
-        None,
-        "the tokenizer of scoring:MODEL@URL, as a folder or a Hub id (default: the model's name)",
-        kinds=str | None,
-        what="a folder or a Hub id, or None",
-    )
     workers: int = option(
         0,
         "how many processes share the work, each on its own GPU",
@@ -168,12 +139,6 @@ class VoteOptions(JudgeOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        listed = self.judges if isinstance(self.judges, list | tuple) else [self.judges]
-        compares = any(isinstance(one, str) and one.startswith(SCORING) for one in listed)
-        if self.recheck and self.engine != RECHECKED and not compares:
-            raise ValueError(
-                f"recheck needs engine={RECHECKED!r} or a judge 'scoring:MODEL@URL'; engine is {self.engine!r}."
-            )
         if self.workers and ":" in (self.device or ""):
             raise ValueError(
                 f"device is {self.device!r} and workers is {self.workers}; each worker takes a GPU of its own. Leave "
@@ -183,7 +148,7 @@ class VoteOptions(JudgeOptions):
     @property
     def how(self) -> dict[str, Any]:
         """How language models are run or asked."""
-        names = ("engine", "recheck", "device", "workers", "tokenizer", "at_once", "leave_out")
+        names = ("device", "workers", "at_once", "leave_out")
         return {name: getattr(self, name) for name in names}
 
     @cached_property
@@ -208,6 +173,7 @@ class VoteOptions(JudgeOptions):
         """Ask about each class of each text, as `ask` says; with `only_present` about the cells in `present` alone."""
         from halluscope.judging.ask import collect_votes
         from halluscope.judging.cache import Record, cache_of
+        from halluscope.judging.planning import VotePlan
         from halluscope.judging.resolve import check_asked, resolve
 
         cache = cache_of(self.store)
@@ -217,12 +183,11 @@ class VoteOptions(JudgeOptions):
         k = self.required(len(about))
         check_asked(self.meant, question_set)
         shown = [question_set.cut(text) for text in texts]
-        stand_ins = getattr(cache, "stand_in", None)  # of a plan, with which nobody is asked
-        judges = (
-            stand_ins(self, vocabulary, shown, about, only_present)
-            if stand_ins
-            else resolve(self.meant, vocabulary, **self.how)
-        )
+        judges: Sequence[Judge]
+        if isinstance(cache, VotePlan):  # nobody is asked
+            judges = cache.stand_ins(self.meant, vocabulary, self.how, only_present or self.ask == "all")
+        else:
+            judges = resolve(self.meant, vocabulary, **self.how)
         which = PRESENT if only_present else self.ask
         kept_in = cache.source if isinstance(cache, Record) else cache
         try:

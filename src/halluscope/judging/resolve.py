@@ -13,8 +13,7 @@ from halluscope.errors import JudgeUnavailable
 from halluscope.files.opening import json_rows
 from halluscope.judging.client import ENDPOINT, Server
 from halluscope.judging.endpoint import EndpointJudge, EndpointVoter
-from halluscope.judging.judge import AT_ONCE, MAX_TOKENS, SCORING, Answered, ChatJudge, Judge, Pairs
-from halluscope.judging.label_scoring import ScoringVoter
+from halluscope.judging.judge import AT_ONCE, MAX_TOKENS, Answered, ChatJudge, Judge, Pairs
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import (
@@ -41,19 +40,14 @@ Voter = str | Judge  # A judge who votes, by its name or itself
 def voter(
     name: str,
     *,
-    engine: str,
-    recheck: float,
     device: str | None,
     workers: int,
-    tokenizer: str | None,
     **http: Any,
 ) -> Judge:
     """Return the language model of this name as a voter, not loaded or asked yet; see `VoteOptions.how`."""
-    if name.startswith(SCORING):
-        return ScoringVoter(name.removeprefix(SCORING), tokenizer, recheck, **http)
     if name.startswith(ENDPOINT):
         return EndpointVoter(name.removeprefix(ENDPOINT), **http)
-    return local_judge(name, engine, recheck, device, workers)
+    return local_judge(name, device, workers)
 
 
 class ReplayJudge:
@@ -103,26 +97,21 @@ def _replayed(path: Path) -> ReplayJudge:
 
 def is_served(judge: object) -> bool:
     """Whether `judge` is the name of a model behind a server."""
-    return isinstance(judge, str) and judge.startswith((ENDPOINT, SCORING))
+    return isinstance(judge, str) and judge.startswith(ENDPOINT)
 
 
 def resolve(judges: Sequence[Voter], vocabulary: Vocabulary, **how: Any) -> list[Judge]:
     """Return the voters of these names, in their order; `how` is for `voter`."""
     for is_set, what, fits in (
         (
-            how["engine"] != "torch" or how["workers"],
-            "engine, recheck and workers are for language models on this machine",
+            how["workers"],
+            "workers is for language models on this machine",
             _is_local,
         ),
         (
             how["at_once"] != AT_ONCE,
             f"at_once is for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]')",
             is_served,
-        ),
-        (
-            how["tokenizer"],
-            f"tokenizer is for judges that compare labels ('{SCORING}MODEL@URL')",
-            lambda judge: str(judge).startswith(SCORING),
         ),
     ):
         if is_set and not any(map(fits, judges)):
@@ -172,8 +161,7 @@ def _check_judge(judge: object) -> None:
 
 def _check_name(judge: Any) -> None:
     if is_served(judge):
-        kind = SCORING if judge.startswith(SCORING) else ENDPOINT
-        Server.named(judge.removeprefix(kind), kind)
+        Server.named(judge.removeprefix(ENDPOINT))
     elif judge != LEXICAL:
         weights.check_name(judge.removeprefix(CHECKER))
 

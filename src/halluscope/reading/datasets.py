@@ -200,7 +200,8 @@ def read_columns(
 ) -> Iterable[Any]:
     """Read the rows of a file or a dataset as `read_rows` does, but of a dataset only the columns in `names`."""
     if Source.of(written).is_json:
-        return read_rows(written)
+        rows: list[Any] = read_rows(written)
+        return rows
     return _rows_of(read_batches(written, names, needed, what))
 
 

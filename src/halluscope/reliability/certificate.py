@@ -1,4 +1,6 @@
-"""The certificate of a judge: who judged what and how, people's labels of a sample of texts, and the judge's errors.
+"""The certificate of a judge: who judged what and how, people's labels of a sample of texts, and what they show.
+
+That is how often the judge errs, and the scores of all texts, corrected for its errors (`stats.corrected`).
 
 People's labels say which classes each text implies. They are read from a marked sheet (`halluscope review make --marks
 implied`, which `sheet` draws), or from JSON lines {id or text, class, answer, [weight]} with a line for every class of
@@ -21,14 +23,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.files.opening import json_rows, read_json
+from halluscope.files.opening import json_rows
 from halluscope.judging import votes as voting
 from halluscope.judging.cache import Cache, sha256
 from halluscope.judging.judge import Margins
 from halluscope.judging.lexical import LexicalJudge, Mention
 from halluscope.judging.questions import QuestionSet
 from halluscope.options import nearest
-from halluscope.paths import path_of
 from halluscope.reliability.sheet import (
     DATA,
     IMPLIED,
@@ -40,12 +41,23 @@ from halluscope.reliability.sheet import (
     rows_about,
     with_ends,
 )
-from halluscope.reporting.tables import Json, Notes, Report, Table, estimate, finite, interval, percent, share
+from halluscope.reporting.tables import (
+    Cell,
+    Json,
+    Notes,
+    Report,
+    Table,
+    estimate,
+    finite,
+    interval,
+    percent,
+    share,
+)
 from halluscope.responses.lengths import words
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
 from halluscope.stats.bootstrap import METHOD
-from halluscope.stats.corrected import FEWEST_TEXTS, Sample, draw
+from halluscope.stats.corrected import FEWEST_TEXTS, Sample, correct, draw
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.samples import RATES, Judged, calibration, error_rates
 from halluscope.stats.tallies import Bools
@@ -61,6 +73,8 @@ LARGEST_WEIGHT = 1e9  # of a label: 1 / the chance that its text was drawn
 ANY_OTHER = "Any other class?"
 
 LEVEL = 0.95  # of the intervals
+# The method by which `stats.corrected` makes scores and intervals; its number goes up when it changes
+CORRECTION = "ppi-1"
 FEWEST = 10  # a class has its own line if people or the judge say yes to it in at least this many texts
 LENGTHS = ((0, 50), (50, 100), (100, None))  # numbers of words, from the first to below the second
 
@@ -294,67 +308,56 @@ def _cues_around(text: str, mention: Mention) -> set[str]:
     return {kind for kind, found in cued.items() if found}
 
 
+# Corrected scores
+
+
+def suffices(labels: Labels, texts: Sequence[str]) -> bool:
+    """Whether scores of the texts can be corrected by these labels: of `FEWEST_TEXTS` texts, or of all."""
+    return len(labels.texts) >= min(FEWEST_TEXTS, len(set(texts)))
+
+
+def corrected_scores(judgement: Judgement, labels: Labels) -> Json:
+    """Return the scores of all texts, corrected for the judges' errors by people's labels of a sample of them.
+
+    Returns:
+        `scores`, for each the "value", "low" and "high", fractions in [0, 1]; `refused`, why a score is not corrected;
+        `interval`, the level and the method.
+
+    Raises:
+        ValueError: if the chances with which texts were drawn contradict the number of texts.
+    """
+    place = {text: number for number, text in enumerate(labels.texts)}
+    rows = []
+    places = []
+    for row, text in enumerate(judgement.texts):
+        number = place.get(digest(text))
+        if number is not None:  # a text in several rows has its labels in each
+            rows.append(row)
+            places.append(number)
+    sample = Sample(np.array(rows), labels.chances[places], labels.implied[places])
+    known = voting.known(judgement.labels, judgement.present)
+    corrected = correct(known, judgement.present, sample, level=LEVEL)
+    return {
+        "scores": corrected.scores,
+        "refused": corrected.refused,
+        "interval": f"{LEVEL:g},{CORRECTION}",
+    }
+
+
 # The certificate
 
 
-class Certificate(NamedTuple):
-    content: Json  # as in the JSON file
-
-    @property
-    def signed(self) -> Json:
-        """The parts of a signature that describe the certificate."""
-        labels = self.content["errors"]["all"]["labels"]
-        return {
-            "certificate": self.content[DIGEST],
-            "labels": labels,
-            "labelled_by": self.content["labelled_by"],
-        }
-
-    def check(self, **about: Any) -> None:
-        """Check that it is about what is being scored; judges may be listed in any order."""
-        for name, scored in about.items():
-            certified = self.content[name]
-            if sorted(certified) != sorted(scored) if name == "judges" else certified != scored:
-                raise ValueError(
-                    f"The certificate {self.content[DIGEST]} is about the {name} {short_repr(certified, 200)}, but "
-                    f"this score uses {short_repr(scored, 200)}. Score what was certified, or certify what you score: "
-                    "`halluscope certify`."
-                )
-
-    def check_texts(self, texts: Sequence[str]) -> None:
-        """Check, before judges are asked, that it is about these texts, and has enough labels to correct scores."""
-        self.check(texts=name_of(rows_of(texts)))
-        fewest, labelled = min(FEWEST_TEXTS, len(set(texts))), len(self.content["labels"])
-        if labelled < fewest:
-            raise ValueError(
-                f"The certificate {self.content[DIGEST]} has labels for only {labelled:,} texts; expected {fewest:,} "
-                f"or more, to correct scores. Label more texts: `halluscope review make --marks implied`."
-            )
-
-    def sample(self, texts: Sequence[str], labels: NDArray[np.int8], vocabulary: Vocabulary) -> Sample:
-        """Return its labels for the rows being scored, of which the judge's labels are [texts, classes].
-
-        A text in several rows has its labels in each row. A judge that has changed its verdict is an error.
-        """
-        of_text = {entry["text"]: entry for entry in self.content["labels"]}
-        of_row = {row: of_text[name] for row, name in enumerate(map(digest, texts)) if name in of_text}
-        rows = np.array([*of_row])
-        implied, judged = (
-            vocabulary.presence([entry[what] for entry in of_row.values()]) for what in ("implied", "judged")
-        )
-        if (judged != (labels[rows] == voting.YES)).any():
-            raise ValueError(
-                f"The judges that the certificate {self.content[DIGEST]} names have changed their verdict on some of "
-                "the labelled texts since it was made. Certify them again: `halluscope certify`."
-            )
-        return Sample(rows, np.array([entry["chance"] for entry in of_row.values()]), implied)
-
-
-def certify(judgement: Judgement, labels: Labels, store: Cache | str | None = None, **about: str) -> Json:
+def certify(
+    judgement: Judgement,
+    labels: Labels,
+    store: Cache | str | None = None,
+    corrected: Json | None = None,
+    **about: str,
+) -> Json:
     """Make a certificate from judges' votes on labelled texts, in the order of `labels`.
 
-    `store` is the cache of the judges' votes; `about` are `texts` (the name of those from which the labelled ones were
-    drawn), `labelled_by`, `responses` and `data`.
+    `store` is the cache of the judges' votes; `corrected` is what `corrected_scores` gave; `about` are `texts` (the
+    name of those from which the labelled ones were drawn), `labelled_by`, `responses` and `data`.
     """
     poll, questions, vocabulary = judgement.poll, judgement.questions, judgement.vocabulary
     cut = [questions.cut(text) for text in judgement.texts]
@@ -378,6 +381,7 @@ def certify(judgement: Judgement, labels: Labels, store: Cache | str | None = No
             "labels_from": labels.name,
             **about,
             **errors(judgement, labels, np.stack(margins, axis=-1)),
+            "corrected": corrected,
             # classes that are not named are not implied, and not judged to be
             "labels": [
                 {
@@ -402,24 +406,6 @@ def digest_of(content: Mapping[str, Any]) -> str:
     """Return the checksum over all content but itself."""
     rest = {name: value for name, value in content.items() if name != DIGEST}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def read(source: str | Path | Mapping[str, Any]) -> Certificate:
-    """Read a certificate from a file or its content, and check that it is unchanged."""
-    content: Any = source
-    if isinstance(source, str | Path) and path_of(source).is_file():
-        content = read_json(path_of(source))
-    if not isinstance(content, Mapping) or content.get("form") != FORM:
-        raise ValueError(
-            f"certificate is {short_repr(source)}; expected a file that `halluscope certify` wrote."
-        )
-    if content.get(DIGEST) != digest_of(content):
-        raise ValueError(
-            f"certificate {short_repr(source)}: the content does not match its digest "
-            f"{short_repr(content.get(DIGEST))}; the file was changed after it was written. Take the original, or run "
-            "`halluscope certify` again."
-        )
-    return Certificate(dict(content))
 
 
 # What is printed
@@ -449,6 +435,25 @@ def report(content: Json) -> Report:
             ]
             header = ["P(yes) %", "votes", "mean P(yes) %", "people say yes %"]
             report.append(Table("calibration", header, cells, of=judge))
+    report += _corrected(content["corrected"])
     how = "cue words in the sentences that mention a class decide its kinds; a label may count in several"
     meaning = [f"{name}: {meaning}, in percent" for name, meaning in DATA["meaning"].items()]
     return [*report, Notes([*meaning, how, f"certificate: {content[DIGEST]}"])]
+
+
+def _corrected(corrected: Json | None) -> Report:
+    if corrected is None:
+        return [
+            Notes(
+                [f"Scores are corrected by labels of at least {FEWEST_TEXTS} texts, or of all; label more."]
+            )
+        ]
+    rows: list[list[Cell]] = []
+    for name, score in corrected["scores"].items():
+        rows.append([name, estimate(score)])
+    report: list[Table | Notes] = [Table("corrected", ["score", "corrected"], rows, intervals=("corrected",))]
+    if corrected["refused"]:
+        report.append(
+            Notes([f"{name} is not corrected: {why}" for name, why in corrected["refused"].items()])
+        )
+    return report

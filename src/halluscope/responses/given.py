@@ -10,6 +10,7 @@ from typing import Any
 from halluscope.files.opening import check_once, ending, plain_name
 from halluscope.paths import is_there, path_of
 from halluscope.reading import tables
+from halluscope.responses import answer_lists
 from halluscope.responses.names import TEXTS
 from halluscope.sanitize import short_repr
 from halluscope.validation import listed
@@ -29,6 +30,7 @@ class Source:
 
     name: str = ""  # the LVLM's name, if the user gives it
     files: Sequence[Path] = ()
+    place: Path | None = None  # the file or folder by which it is named if nothing else names it
     rows: Sequence[Row] = ()  # if there are no files
 
     @property
@@ -60,7 +62,7 @@ def source_of(responses: Given) -> Source:
     if isinstance(responses, tuple):
         name, unnamed = responses
         source = source_of(unnamed)
-        return Source(name, source.files, source.rows)
+        return Source(name, source.files, rows=source.rows)
     if isinstance(responses, Mapping):
         return Source(rows=[row for _, row in tables.by_id(responses, "responses")])
     if hasattr(responses, "to_dict") and hasattr(responses, "columns"):  # a pandas DataFrame
@@ -69,8 +71,12 @@ def source_of(responses: Given) -> Source:
     if isinstance(responses, str | Path):
         name, equals, parts = str(responses).partition("=")
         if equals and name and not is_there(str(responses)):
-            return Source(name, [path_of(part.strip()) for part in parts.split(",")])
-        return Source(files=[path_of(responses)])
+            files: list[Path] = []
+            for part in parts.split(","):
+                files += answer_lists.files_at(path_of(part.strip()))
+            return Source(name, files)
+        place = path_of(responses)
+        return Source(files=answer_lists.files_at(place), place=place)
     rows = []
     for entry in listed(
         "responses", responses, "a file, a list of rows with an id and a text, a table, or {id: text}"
@@ -121,9 +127,9 @@ def names_of(listed_sources: Sequence[Source], models: Sequence[str]) -> list[st
         parents: list[str] = []
         if not name:
             name = "responses"
-            if source.files:
-                name = plain_name(source.files[0])
-                parents = list(source.files[0].resolve().parent.parts[1:])
+            if source.place:
+                name = plain_name(source.place)
+                parents = list(source.place.resolve().parent.parts[1:])
         names.append(name)
         folders.append(parents)
     _tell_apart(names, folders)

@@ -10,7 +10,7 @@ from typing import Any
 from halluscope.options import MatchingOptions
 from halluscope.responses.column_facts import plain_question
 from halluscope.responses.image_urls import file_in
-from halluscope.responses.names import IDS, IMAGES
+from halluscope.responses.names import IDS, IMAGES, is_image_file
 from halluscope.responses.table import kinds
 from halluscope.sanitize import one_line
 
@@ -47,6 +47,8 @@ class Identity:
     index_columns: tuple[str, ...] = ()
     # columns of responses that together identify a row too -> the columns of the rows
     also_by: Mapping[str, str] = field(default_factory=dict)
+    # whether responses without the rows' ids state their row by its image and its question
+    by_question: bool = False
     # returns a row's right answers by the other known versions of the questions
     other_answers: Callable[[Any], Sequence[Any]] = lambda row: ()
     # whether texts are the right answers to rows by a known version whose answers only a digest tells
@@ -187,6 +189,14 @@ def plain_image(name: object) -> str:
     if "%" in base or "?" in base:
         base = file_in(str(name))
     return plain_id(base)
+
+
+def plain_stem(name: object) -> str:
+    """Return the name of an image's file as images are compared, without its ending."""
+    image = plain_image(name)
+    if not is_image_file(image):
+        return image
+    return image.rpartition(".")[0]
 
 
 def last_part(name: object) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from halluscope.files.opening import decoded, members, parse, read_json
 from halluscope.reading.tables import Located
-from halluscope.responses.names import TEXTS
+from halluscope.responses.names import TEXTS, is_image_file
 from halluscope.responses.unfolding import SAMPLE, Row
 from halluscope.sanitize import one_line, short_repr
 
@@ -38,6 +38,7 @@ class Stated:
 
     model: str = ""  # the name of the LVLM
     figures: dict[str, float] = field(default_factory=dict)  # such as scores
+    is_answer_list: bool = False  # whether rows come from a file whose columns have fixed places
 
 
 # Inspect
@@ -135,7 +136,7 @@ def _about(sample: Row, where: str, tasks: Collection[str]) -> Row:
     document = _document(sample)
     task = document.get(TASK)
     if not document and isinstance(sample.get(INPUT), str):
-        document = {"prompt": sample[INPUT]}
+        document = {"prompt": sample[INPUT], **_image_in_scores(sample)}
     if not document or (task is not None and tasks and task not in list(tasks)):
         kind = "that names no task and holds no row (doc)"
         if task:
@@ -145,6 +146,17 @@ def _about(sample: Row, where: str, tasks: Collection[str]) -> Row:
             "whose doc is the row that was asked about."
         )
     return document
+
+
+def _image_in_scores(sample: Row) -> Row:
+    """Return the image that a sample's scores name as the question's id, which lmms-eval logs without the document."""
+    for value in sample.values():
+        if not isinstance(value, Mapping):
+            continue
+        image = value.get("question_id")
+        if isinstance(image, str) and is_image_file(image):
+            return {"image": image}
+    return {}
 
 
 def _document(sample: Row) -> Row:

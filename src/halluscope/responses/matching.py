@@ -140,7 +140,7 @@ def _past_prompts(
     before, to match rows by it. Also return what is to be said of the choice.
     """
     texts = _texts(responses)
-    if identity.options.text_columns or responses.sampled or not mostly_ask(texts):
+    if identity.options.text_columns or responses.is_column_known or not mostly_ask(texts):
         return responses, ()
     known = set(questions_of(rows)) - {""}
     questions = [question_in([text or ""], known) for text in texts]
@@ -234,8 +234,14 @@ def pairs_of(case: Case) -> Pairs:
     pairs = ways.by_cells(case)
     if pairs is not None:
         return pairs
+    by_question = case.identity.by_question
+    if by_question and not case.states_ids:
+        pairs = ways.by_image_and_question(case)
+        if pairs is not None:
+            return pairs
     refusals: list[ValueError] = []
-    if case.identity.also_by and not case.holds(case.identity.id[0]):
+    # where images and questions tell rows apart, the other columns do not
+    if case.identity.also_by and not by_question and not case.holds(case.identity.id[0]):
         try:
             return ways.by_other_columns(case)
         except ValueError as error:
@@ -243,10 +249,7 @@ def pairs_of(case: Case) -> Pairs:
     id_columns = _id_columns(case)
     for columns in id_columns or [()]:
         try:
-            if columns:
-                pairs = ways.by_id(case, columns)
-            else:
-                pairs = ways.by_order(case)
+            pairs = ways.by_id(case, columns) if columns else ways.by_order(case)
         except Incomplete as error:
             if not case.identity.also:
                 raise
@@ -361,7 +364,7 @@ def _answered(case: Case, pairs: Pairs) -> _Answered:
 def _with_text_column(case: Case, answered: _Answered) -> _Answered:
     """Take the texts of another column if those that were matched are right answers or prompts."""
     responses = answered.responses
-    if case.identity.options.text_columns or responses.sampled:
+    if case.identity.options.text_columns or responses.is_column_known:
         return answered
     once = answered
     if len(set(answered.places)) < len(answered.places):

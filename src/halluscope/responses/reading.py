@@ -14,7 +14,7 @@ from halluscope.options import MatchingOptions
 from halluscope.reading import tables
 from halluscope.reading.columns import alike, contradicting, plain, second_names
 from halluscope.reading.tables import Located
-from halluscope.responses import flat_lines, given, logs, text_column
+from halluscope.responses import answer_lists, flat_lines, given, logs, text_column
 from halluscope.responses.cells import are_plain, is_nothing, label_in, text_in, yes_no_labels
 from halluscope.responses.given import Given, Source
 from halluscope.responses.image_urls import URLS
@@ -59,6 +59,7 @@ class Responses:
     missing: list[bool]  # whether a row has no response
     columns: list[str]  # the row's column that held the text
     sampled: bool = False  # whether a harness wrote them
+    is_column_known: bool = False  # whether the form of the file says which column holds them
     # the numbers that a file states beside its rows, by their last key, such as scores
     figures: Mapping[str, float] = field(default_factory=dict)
     labels: Sequence[str] = ()  # the labels, such as 1 and 0, that are read as "yes" and "no"
@@ -180,6 +181,7 @@ def _read(source: Source, options: Reading) -> Responses:
         missing=[],
         columns=[],
         sampled=is_sampled,
+        is_column_known=is_sampled or beside.is_answer_list,
         figures=beside.figures,
         blank=is_table and not options.matching.text_columns,
         cut_ends=cut_ends.places,
@@ -206,8 +208,8 @@ def _model_in(table: Table) -> str:
 
 
 def located(file: Path, cut_ends: CutEnds | None = None) -> Iterator[Located]:
-    """Yield a file's rows, whatever they are, with their locations."""
-    return _located(Source(files=[file]), USUAL, Stated(), cut_ends)
+    """Yield a file's rows, whatever they are, with their locations; or those of a folder of text files."""
+    return _located(Source(files=answer_lists.files_at(file)), USUAL, Stated(), cut_ends)
 
 
 def _flat_table(file: Path) -> Table | None:
@@ -263,6 +265,10 @@ def _rows_of(file: Path, options: Reading, beside: Stated, choices: tables.Choic
     """Yield the rows of a file; those of a log as samples, and those in objects that hold several."""
     if ending(file) == ".eval":
         yield from logs.read_eval(file, beside)
+        return
+    if answer_lists.is_answer_list(file):
+        beside.is_answer_list = True
+        yield from answer_lists.rows(file)
         return
     unfolding = Unfolding(options.parts, options.matching.text_columns)
     for where, row in tables.rows(file, choices):

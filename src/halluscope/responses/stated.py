@@ -16,6 +16,7 @@ from halluscope.responses.identity import (
     plain_id,
     plain_image,
     questions_of,
+    values_of,
 )
 from halluscope.responses.image_urls import URLS, address_in, file_in
 from halluscope.responses.names import IDS, IMAGES, QUESTIONS
@@ -111,6 +112,15 @@ class Case:
         for row in self.rows:
             images.update(images_of(row))
         return images
+
+    @property
+    def states_ids(self) -> bool:
+        """Whether a response has the id of a row, or the user says where ids are."""
+        if self.identity.options.id_column:
+            return True
+        name = self.identity.id[0]
+        known = {str(value) for value in values_of(self.rows, name)}
+        return any(str(cell) in known for cell in self.table.cells(name))
 
     def holds(self, name: str) -> bool:
         """Whether a response has a value in a column."""

@@ -144,11 +144,9 @@ class Table:
 
     def take(self, places: Sequence[int]) -> "Table":
         """Return some rows, in this order."""
-        where: Sequence[str]
+        where: Sequence[str] = [] if isinstance(self.where, Lines) else picked(self.where, places)
         if isinstance(self.where, Lines):
             where = self.where.take(places)
-        else:
-            where = picked(self.where, places)
         rows: Sequence[Row] = ()
         if self._rows:
             rows = picked(self._rows, places)

@@ -155,11 +155,7 @@ def missing(table: Table, columns: Sequence[str], blank: bool) -> list[bool]:
     lacking = [True] * len(table)
     for name in columns:
         for place, cell in enumerate(table.cells(name)):
-            if type(cell) is str:
-                is_missing = blank and not cell
-            else:
-                is_missing = is_nothing(cell)
-            if not is_missing:
+            if not is_nothing(cell) and not (blank and isinstance(cell, str) and not cell):
                 lacking[place] = False
     return lacking
 

@@ -5,13 +5,14 @@ Each returns the pairs that it finds, or raises an error with the first contradi
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from halluscope.responses.agreement import Pairs, agreeing
+from halluscope.responses.column_facts import plain_question
 from halluscope.responses.identity import (
     Key,
     are_whole,
@@ -21,13 +22,14 @@ from halluscope.responses.identity import (
     last_part,
     named,
     plain_id,
+    plain_stem,
     question_of,
     values_of,
 )
 from halluscope.responses.names import IMAGES
 from halluscope.responses.question_runs import NOWHERE, Asked, image_by_image
-from halluscope.responses.stated import Case, is_value
-from halluscope.responses.table import picked
+from halluscope.responses.stated import SAME, Case, is_value
+from halluscope.responses.table import ABSENT, picked
 from halluscope.sanitize import short_repr
 
 # The ways of matching responses by other things than ids
@@ -331,6 +333,74 @@ def describe_the_rest(case: Case) -> bool:
             if isinstance(cell, str) and "?" in cell:
                 return False
     return True
+
+
+def by_image_and_question(case: Case) -> Pairs | None:
+    """Match by the image that each response states, and by which of the image's questions stands in what it states.
+
+    Files of images are compared without their endings. None if no response states an image of the dataset.
+    """
+    rows_of_images: dict[str, list[int]] = {}
+    for number, row in enumerate(case.wanted):
+        rows_of_images.setdefault(plain_stem(row.file_name), []).append(number)
+    images = [_image_among(case, place, rows_of_images) for place in range(len(case))]
+    if not any(images):
+        return None
+    answered: dict[int, int] = {}
+    for place, image in enumerate(images):
+        number = _number_of_question(case, place, rows_of_images.get(image, []))
+        if number in answered:
+            raise Repeated(
+                f"{case.where(place)} answers {case.identity.named(case.wanted[number])}, as "
+                f"{case.where(answered[number])} does; expected one response per row. Remove one of them."
+            )
+        answered[number] = place
+    numbers = sorted(answered)
+    rows = picked(case.wanted, numbers)
+    check_none_missing(case, missing(case, case.wanted, rows), len(case.wanted))
+    places = [answered[number] for number in numbers]
+    states = {"question": [SAME] * len(rows)}
+    return Pairs(f"{IMAGE} and {QUESTION}", rows, places, len(case.wanted), states)
+
+
+def _image_among(case: Case, place: int, known: Collection[str]) -> str:
+    """Return the first of the known images that a response states; "" for none."""
+    for name in IMAGES:
+        cell = case.table.cell(place, name)
+        if cell is ABSENT:
+            cell = ""
+        image = plain_stem(cell)
+        if name != case.responses.columns[place] and image in known:
+            return image
+    return ""
+
+
+def _number_of_question(case: Case, place: int, numbers: Sequence[int]) -> int:
+    """Return which of the rows that are about a response's image asks the question that it states."""
+    texts = []
+    for name in case.questions:
+        cell = case.responses.cells(name)[place]
+        if isinstance(cell, str):
+            texts.append(plain_question(cell))
+    fitting = []
+    for number in numbers:
+        question = question_of(case.wanted[number])
+        if any(question in text for text in texts):
+            fitting.append((len(question), number))
+    if fitting:  # a question may begin with another one
+        return max(fitting, key=lambda fit: fit[0])[1]
+    question = " or ".join(short_repr(text, 120) for text in texts) or "no question"
+    if not numbers:
+        raise UnknownId(
+            f"{case.where(place)} states {question}, and no image of the {len(case.wanted):,} rows of the dataset; "
+            f"expected the name of the image, such as {case.wanted[0].file_name}, in each response. Are these the "
+            "responses to this dataset?"
+        )
+    known = " and ".join(short_repr(case.wanted[number].question, 120) for number in numbers[:4])
+    raise UnknownId(
+        f"{case.where(place)} states {question}; the dataset asks about {case.wanted[numbers[0]].file_name}: {known}. "
+        "Are these the responses to this dataset? Remove those to other questions."
+    )
 
 
 def by_content(case: Case, rows_of: FindRows = image_by_image) -> Pairs | None:

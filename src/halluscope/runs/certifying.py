@@ -18,10 +18,10 @@ from halluscope.errors import RunError
 from halluscope.judging.cache import sha256
 from halluscope.reliability.certificate import by_length, name_of, sealed
 from halluscope.reliability.sheet import NO_MARK, VERDICT, YES_MARK, Entry, read_sheet, rows_about
+from halluscope.reporting.printed import Printed
 from halluscope.reporting.tables import Json, Notes, Table, estimate, plain, scored
 from halluscope.responses.lengths import words
 from halluscope.runs import folder
-from halluscope.runs.comparing import Result
 from halluscope.runs.folder import Run
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats, wilson
@@ -115,7 +115,7 @@ def _scale(most: int) -> Iterable[str]:
     return [YES_MARK, NO_MARK] if most == 1 else map(str, range(min(most, LARGEST_SCALE) + 1))
 
 
-def certify(path: Path, run: Run, by: str, allow_unmarked: bool, resampling: Bootstrap) -> Result:
+def certify(path: Path, run: Run, by: str, allow_unmarked: bool, resampling: Bootstrap) -> Printed:
     """Compare a grader's verdicts with people's marks on a sheet, and correct its scores.
 
     The sheet is of `halluscope review make RUN --marks verdict`, `run` a run on the same responses, by this judge or
@@ -201,7 +201,7 @@ def certify(path: Path, run: Run, by: str, allow_unmarked: bool, resampling: Boo
             ],
         }
     )
-    return Result(content, [*_report(content, run.benchmark)], content["scores"])
+    return Printed(content, [*_report(content, run.benchmark)], content["scores"])
 
 
 def _error(pairs: Floats) -> dict[str, float]:

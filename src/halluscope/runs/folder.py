@@ -7,7 +7,7 @@ A folder is written whole or not at all, and never over another one; it is read 
   (`ballots`, see `halluscope.judging.votes.SIGNS`), and what the metric took from the dataset's row (`inputs`).
 - `replies.jsonl`: a grader's replies, by the prompt's sha256; only if a language model gave verdicts.
 - `run.json`: facts about the run: command, versions, signature, options, judges.
-- `files/`: copies of the files that options name, such as a certificate.
+- `files/`: copies of the files that options name, such as a list of synonyms.
 - `SHA256SUMS`: a checksum per file, in the format of `sha256sum --check`.
 
 Whoever changes a file can also rewrite its checksum, so `differences` scores rows and replies again, without any judge.
@@ -39,6 +39,7 @@ from halluscope.judging.cache import Record, cache_of
 from halluscope.judging.judge import KnownJudge, is_greedy
 from halluscope.judging.verdicts import ITEMS, RUN
 from halluscope.judging.votes import VoteResult
+from halluscope.metric import Result
 from halluscope.paths import path_of
 from halluscope.reporting.report_items import Item
 from halluscope.reporting.tables import Values, finite, to_json
@@ -58,7 +59,7 @@ class Run:
     ready: Ready  # the responses, and what the metric takes from their rows
     options: Values  # the metric's options
     record: Record  # what the judges said
-    scores: Values  # the result, as `scoring.compute` gives it, without the table of rows
+    scores: Result  # as `scoring.compute` gives it, without the table of rows
     found: Sequence[Values]  # what was found in each row
     # what else is noted, such as the command as the user wrote it; it changes no score
     about: Values = field(default_factory=dict)
@@ -91,13 +92,16 @@ def score(
     *,
     items: bool = True,
 ) -> Run:
-    """Score responses as `scoring.compute` does, and note what the judges say, and unless `items` is False, each row."""
+    """Score responses as `scoring.compute` does, and note what the judges say.
+
+    Unless `items` is False, also note what is found in each row, which takes longer and more memory.
+    """
     names = benchmark.keywords.intersection(benchmark.input_options)
     inputs = {name: options[name] for name in names if options.get(name) is not None}
     cache = cache_of(options.get("store"), bool(options.get("fresh")))
     ready = Ready(ready.matched, {**inputs, **ready.inputs})
     try:
-        return _compute(Run(benchmark, ready, {}, Record(cache), {}, [], about or {}), options, items)
+        return _compute(Run(benchmark, ready, {}, Record(cache), Result(), [], about or {}), options, items)
     finally:
         if cache is not options.get("store"):
             cache.close()
@@ -214,7 +218,7 @@ def read(folder: Path) -> Run:
         if about["grader"]:
             record.judge = KnownJudge(*about["grader"])
             record.read(row for _, row in json_rows(folder / REPLIES))
-        scores = _result(read_json(folder / SCORES), benchmark.scores)
+        scores = Result(_result(read_json(folder / SCORES), benchmark.scores))
         del scores["responses"]
         found = [{name: row[name] for name in row.keys() - {RESPONSE, BALLOTS, INPUTS}} for row in rows]
         return Run(benchmark, Ready(matched, whole | columns), options, record, scores, found, about)
@@ -375,7 +379,7 @@ def _plain(value: Any, records: bool = True) -> Any:
     )
 
 
-# Files that options name, such as a certificate: the folder has copies
+# Files that options name, such as a list of synonyms: the folder has copies
 
 
 def _with_files(benchmark: Benchmark, options: Values, change: Callable[[str, str], str]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from halluscope.benchmark import QUESTION, SIGNATURE, Benchmark
 from halluscope.errors import MissingExtra, RunError
 from halluscope.judging.cache import Record
 from halluscope.judging.verdicts import NOBODY
+from halluscope.metric import Result
 from halluscope.reporting.figures.plots import figures
 from halluscope.reporting.formats import upright, with_intervals
 from halluscope.reporting.page.content import Figure, Headline, Page, Picture
@@ -24,7 +25,8 @@ from halluscope.reporting.page.writing import Report
 from halluscope.reporting.report_items import Shown
 from halluscope.reporting.tables import Table, best_first, has_few, percent, principal, score
 from halluscope.responses.matching import AS_YES_NO, NOT_COMPARED, Matched
-from halluscope.runs.comparing import Comparison, compare, of_differences, of_parts, verdicts
+from halluscope.runs.comparing import Comparison, compare
+from halluscope.runs.comparison_report import of_differences, of_parts, verdicts
 from halluscope.runs.folder import Run, benchmark_of, view
 from halluscope.runs.results import (
     beside,
@@ -116,7 +118,7 @@ def shown_result(
         for index, reference in enumerate(references)
     ]
     ready = Ready(Matched(name, rows, responses, "", len(rows)), {"references": references, **columns})
-    scores = {key: value for key, value in result.items() if key != benchmark.items}
+    scores = Result({key: value for key, value in result.items() if key != benchmark.items})
     model = shown(Run(benchmark, ready, options, Record(), scores, found))
     if any(mark.end > len(item.text) for item in model.items for mark in item.marks):
         raise ValueError(

@@ -1,6 +1,6 @@
 """Results as tables: the benchmark's own, in what their rows are not the benchmark's, and what papers print about it.
 
-And what Python gets (`Result`): results that print as tables, of scoring, of comparing runs, and of checking them.
+And what Python gets (`Printed`): results that print as tables, of scoring, of comparing runs, and of checking them.
 """
 
 import warnings
@@ -19,6 +19,7 @@ from halluscope.paths import path_of
 from halluscope.reading.datasets import SUBSET
 from halluscope.reporting import published
 from halluscope.reporting.formats import LATEX, MARKDOWN, TABLE
+from halluscope.reporting.printed import Printed
 from halluscope.reporting.tables import (
     BEST,
     FEWEST,
@@ -44,17 +45,9 @@ from halluscope.reporting.tables import score as score_of
 from halluscope.responses import thoughts
 from halluscope.responses.given import is_by_name
 from halluscope.runs import folder as runs
-from halluscope.runs.comparing import (
-    FEW,
-    MOST,
-    Comparison,
-    Result,
-    of_differences,
-    of_parts,
-    verdicts,
-    winner,
-)
+from halluscope.runs.comparing import Comparison
 from halluscope.runs.comparing import compare as compare_runs
+from halluscope.runs.comparison_report import FEW, MOST, of_differences, of_parts, verdicts, winner
 from halluscope.runs.folder import Run
 from halluscope.sanitize import one_line
 from halluscope.signature import keys_of
@@ -279,7 +272,7 @@ def lines(benchmark: Benchmark, results: Named) -> str:
 # What Python gets
 
 
-def score(name: str, responses: Any, dataset: Any, out: str | Path | None, options: Values) -> Result:
+def score(name: str, responses: Any, dataset: Any, out: str | Path | None, options: Values) -> Printed:
     if out is not None:
         kind("out", out, str | Path, "the name of a new folder")
         check_new(path_of(out))
@@ -308,7 +301,7 @@ def _named_datasets(given: Any) -> list[str]:
     return [str(dataset) for dataset in datasets if isinstance(dataset, str | Path)]
 
 
-def _result(benchmark: Benchmark, results: Named, values: Values) -> Result:
+def _result(benchmark: Benchmark, results: Named, values: Values) -> Printed:
     rows: list[dict[str, Any]] = []
     for name, scores in results:
         known, row = dict(flat(scores)), dict[str, Any](responses=name)
@@ -323,12 +316,12 @@ def _result(benchmark: Benchmark, results: Named, values: Values) -> Result:
         *without_intervals(benchmark, results),
         *signatures(results),
     ]
-    return Result(values, report, rows)
+    return Printed(values, report, rows)
 
 
 def compare(
     folders: Sequence[str | Path], scores: Sequence[str], resampling: Bootstrap, most: int | None = MOST
-) -> Result:
+) -> Printed:
     scored = runs.checked(folders)
     found, benchmark = compare_runs(scored, scores, resampling), runs.benchmark_of(scored)
     names = ("score", "first", "second", "first value", "second value")
@@ -341,7 +334,9 @@ def compare(
         }
         for one in (*found.scores, *found.groups, *found.classes)
     ]
-    return Result(asdict(found), [*of_differences(found, benchmark), *of_parts(found, benchmark, most)], rows)
+    return Printed(
+        asdict(found), [*of_differences(found, benchmark), *of_parts(found, benchmark, most)], rows
+    )
 
 
 def verify(folders: Sequence[str | Path]) -> dict[str, Iterator[str]]:

@@ -29,11 +29,8 @@ Floats = NDArray[np.float64]
 # Counts by name. Their first axis is what they are about: clusters, or sums of which each leaves out one cluster.
 Counts = Mapping[str, NDArray[Any]]
 
-# Takes sums of counts [sums, ...] and returns scores [sums] by name, possibly nested.
-Score = Callable[[Counts], Mapping[str, Any]]
-
-# The names that lead to a score: ("samplings", "random", "f1")
-Names = tuple[str, ...]
+# Takes sums of counts [sums, ...] and returns scores [sums] by name.
+Score = Callable[[Counts], Mapping[str, Floats]]
 
 NUMBERS_AT_ONCE = 2**21  # how many counts are in memory at a time (16 MiB), several times over
 
@@ -122,9 +119,9 @@ def leave_out(
     total: Counts,
     blocks: Iterable[Counts],
     ranges: Mapping[str, Range] | None = None,
-    refused: Mapping[Names, str] | None = None,
+    refused: Mapping[str, str] | None = None,
     kinds: NDArray[np.int64] | None = None,
-) -> dict[Names, LeftOut]:
+) -> dict[str, LeftOut]:
     """Compute scores without each cluster.
 
     Args:
@@ -132,46 +129,38 @@ def leave_out(
         total: the sums of all clusters' counts: [1, ...].
         blocks: the counts of the clusters, some clusters at a time: [some, ...].
         ranges: the ranges of the scores that are not shares, by their names, or by the names before a "/".
-        refused: why a score has no interval, by the names that lead to it.
+        refused: why a score has no interval, by its name.
         kinds: if many clusters have the same counts, `blocks` has these once; which of them each cluster has:
             [clusters].
     """
-    values = dict(_flat(score(total)))
-    without: dict[Names, list[Floats]] = {path: [] for path in values}
-    counting: dict[Names, list[NDArray[np.bool_]]] = {path: [] for path in values}
+    values = score(total)
+    without: dict[str, list[Floats]] = {name: [] for name in values}
+    counting: dict[str, list[NDArray[np.bool_]]] = {name: [] for name in values}
     for block in blocks:
         rest = {name: total[name] - counts for name, counts in block.items()}
-        without_each = dict(_flat(score(rest)))
-        alone = dict(_flat(score(block)))
-        for path, value in values.items():
-            without[path].append(without_each[path])
+        without_each = score(rest)
+        alone = score(block)
+        for name, value in values.items():
+            without[name].append(without_each[name])
             # A cluster counts if it has a score by itself, or if its absence is felt.
-            is_felt = ~(np.abs(without_each[path] - value) <= ROUNDING)
-            counting[path].append(~np.isnan(alone[path]) | is_felt)
+            is_felt = ~(np.abs(without_each[name] - value) <= ROUNDING)
+            counting[name].append(~np.isnan(alone[name]) | is_felt)
     every = slice(None) if kinds is None else kinds
-    found = {}
-    for path, value in values.items():
-        found[path] = LeftOut(
-            float(value[0]),
-            np.concatenate(without[path])[every],
-            int(np.concatenate(counting[path])[every].sum()),
-            range_of(path[-1], ranges or {}),
-            (refused or {}).get(path, ""),
+    scores = {}
+    for name, value in values.items():
+        scores[name] = LeftOut(
+            value=float(value[0]),
+            without=np.concatenate(without[name])[every],
+            counting=int(np.concatenate(counting[name])[every].sum()),
+            range=range_of(name, ranges or {}),
+            refused=(refused or {}).get(name, ""),
         )
-    return found
+    return scores
 
 
 def shifted(score: LeftOut, value: float) -> LeftOut:
     """Return a score with another value, such as a rounded one, which the same clusters move as far."""
     return replace(score, value=value, without=score.without + (value - score.value))
-
-
-def _flat(scores: Mapping[str, Any], above: Names = ()) -> Iterator[tuple[Names, Floats]]:
-    for name, value in scores.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, (*above, name))
-        else:
-            yield (*above, name), value
 
 
 def range_of(name: str, ranges: Mapping[str, Range]) -> Range:

@@ -119,7 +119,7 @@ def error_rates(judged: Mapping[str, Judged], level: float) -> dict[str, dict[st
             tally[f"{name}/{rate}"] = (weights * part).sum(axis=1), (weights * whole).sum(axis=1)
     counts = counts_of(tally)
     rates = leave_out(partial(score_sums, names=[*tally]), total_of(counts), blocks_of(counts))
-    for (key,), left_out in rates.items():
+    for key, left_out in rates.items():
         name, _, rate = key.rpartition("/")
         low, high = interval(left_out, level)
         found[name][rate] = {"value": left_out.value, "low": low, "high": high}
@@ -144,7 +144,7 @@ def calibration(chances: Floats, implied: Bools, weights: Floats, level: float) 
     for name, amounts in (("total", np.ones_like(chances)), ("predicted", chances), ("yes", implied)):
         of_bins = [np.where(bins == b, weights * amounts, 0.0).sum(axis=1) for b in range(BINS)]
         by_text[name] = np.stack(of_bins, axis=1)
-    ece = leave_out(error, total_of(by_text), blocks_of(by_text))["ece",]
+    ece = leave_out(error, total_of(by_text), blocks_of(by_text))["ece"]
     low, high = interval(ece, level)
     total, predicted, yes = (table.sum(axis=0) for table in by_text.values())
     counts = np.bincount(bins[weights > 0], minlength=BINS)

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from halluscope.benchmark import Dataset, Score
+from halluscope.benchmark import Column, Dataset, Preset, Score
 from halluscope.benchmarks.amber import conventions, counting, data
 from halluscope.benchmarks.amber.data import ROWS, TASKS, AmberRow
 from halluscope.benchmarks.amber.reading import (
@@ -30,8 +30,7 @@ from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.rows_metric import RowsMetric
 from halluscope.signature import data_of
 from halluscope.stats.counts import ClusterCounts, Tables
-from halluscope.stats.intervals import Counts, LeftOut, Names, leave_out, shifted
-from halluscope.stats.stated import of_scores
+from halluscope.stats.intervals import Counts, LeftOut, leave_out, shifted
 from halluscope.validation import paired
 
 # The columns of the table of rows that one of the two tasks fills; None in rows of the other
@@ -67,9 +66,9 @@ class AmberOptions(Options):
     )
     reader: str = option(
         readers.LEMMINFLECT,
-        "what finds nouns: lemminflect (default), nltk, as in the authors' script (extra nltk), or spacy (extra spacy)",
-        about='what finds a description\'s nouns: "lemminflect", a dictionary and a few rules; "nltk", which tags '
-        "words as the authors' script does, with nltk's data; or \"spacy\", whose en_core_web_sm tags words too",
+        "what finds nouns: lemminflect (default), or nltk, as in the authors' script (extra nltk)",
+        about='what finds a description\'s nouns: "lemminflect", a dictionary and a few rules, or "nltk", which tags '
+        "words as the authors' script does, with nltk's data",
         check=check_reader,
     )
     similar: str | Path | Sequence[Sequence[str]] | None = option(
@@ -158,6 +157,18 @@ class.
     )
 
     principal = "amber"
+    presets = {
+        "preference": Preset(
+            3,
+            (
+                Column("chair", "CHAIR"),
+                Column("cover", "Cover"),
+                Column("hal", "Hal"),
+                Column("cog", "Cog"),
+                Column("f1", "F1"),
+            ),
+        )
+    }
     scores = {
         "amber": Score("higher"),
         "chair": Score("lower"),
@@ -267,19 +278,19 @@ class.
     def score(self, rows: Answered, sums: Counts, options: AmberOptions) -> Scores:
         return conventions.score(options.convention, counting.shares_of(sums))
 
-    def intervals(
+    def leave_out(
         self, rows: Answered, counts: ClusterCounts, total: Counts, options: AmberOptions
-    ) -> dict[str, Any]:
-        """Return intervals around the scores, from what images add to those that are not rounded."""
+    ) -> dict[str, LeftOut]:
+        """Return the scores without each image, by what images add to those that are not rounded."""
 
         def score_smoothly(sums: Counts) -> Scores:
             return conventions.score_smoothly(options.convention, counting.shares_of(sums))
 
         left_out = leave_out(score_smoothly, total, counts.blocks())
-        around: dict[Names, LeftOut] = {}
+        around = {}
         for name, values in self.score(rows, total, options).items():
-            around[(name,)] = shifted(left_out[(name,)], float(values[0]))
-        return of_scores(around, float(options.level))
+            around[name] = shifted(left_out[name], float(values[0]))
+        return around
 
     # What else a result holds
 
@@ -414,8 +425,8 @@ def compute(
 
     Raises:
         ValueError: for any bad input.
-        MissingExtra: without the reader's package (pip install 'halluscope[words]', [nltk] or [spacy]).
-        FileNotFoundError: without the data that nltk needs, or spaCy's model.
+        MissingExtra: without the reader's package (pip install 'halluscope[words]' or [nltk]).
+        FileNotFoundError: without the data that nltk needs.
     """
     chosen = METRIC.chosen(options)
     if nouns is not None:

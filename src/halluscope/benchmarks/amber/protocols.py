@@ -73,7 +73,6 @@ PROTOCOLS = Protocols(
         VLMEVALKIT,
         OFFICIAL_NLTK,
     ),
-    compared=("f1", "accuracy", "chair"),
     shown=("amber", "chair", "cover", "hal", "cog", "accuracy", "precision", "recall", "f1", "unreadable"),
     read=("said", "mentions"),
 )

@@ -82,7 +82,7 @@ class AmberReport(ScoresReport):
         elif not is_defined(result["f1"]):
             yield "a dimension has no responses: the scores over all questions and amber are undefined"
         choices = keys_of(result["signature"])
-        if choices["convention"] == "official" and choices["nouns"].startswith(("nouns-", "spacy-")):
+        if choices["convention"] == "official" and choices["nouns"].startswith("nouns-"):
             yield "its nouns are not those of the authors' script: add --reader nltk (extra nltk)"
 
     def items(self, rows: Sequence[Values], options: Values, voters: object = None) -> Iterator[Item]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope import vocabularies
-from halluscope.benchmark import Score
+from halluscope.benchmark import Column, Preset, Score
 from halluscope.benchmarks.chair import counting, image_lists, synonyms
 from halluscope.benchmarks.chair.counting import Mentions
 from halluscope.benchmarks.chair.reading import Caption, CaptionReader, whole_sentences
@@ -124,6 +124,16 @@ of captions with at least one.
     licence = "CHAIR's synonym list: BSD-2-Clause; it is fetched from its authors, not included."
 
     principal = "chair_i"
+    presets = {
+        "decoding": Preset(
+            2,
+            (
+                Column("chair_s", "CHAIR_s"),
+                Column("chair_i", "CHAIR_i"),
+                Column("recall", "Recall"),
+            ),
+        )
+    }
     scores = {
         "chair_i": Score("lower"),
         "chair_s": Score("lower", is_mean=True),

@@ -55,7 +55,6 @@ PROTOCOLS = Protocols(
         INSTANCES,
         COCO_CAP_CHAIR,
     ),
-    compared=("chair_i", "chair_s"),
     shown=("chair_i", "chair_s", "recall", "mean_words"),
     read=("mentions",),
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.benchmark import Dataset, Judges, Score
+from halluscope.benchmark import Column, Dataset, Judges, Preset, Score
 from halluscope.benchmarks.hallusionbench import asking
 from halluscope.benchmarks.hallusionbench.asking import CORRECTNESS, SAME
 from halluscope.benchmarks.hallusionbench.counting import adds_of, expected_by_chance, sizes_of
@@ -16,7 +16,6 @@ from halluscope.benchmarks.hallusionbench.judging import Judgement, Judging
 from halluscope.benchmarks.hallusionbench.layout import (
     OFFICIAL,
     QUESTIONS_OF_PROTOCOL,
-    VLMEVALKIT,
     Layout,
     Scored,
     is_counted,
@@ -67,6 +66,17 @@ image (visual illusion)?
     )
 
     principal = "aAcc"
+    presets = {
+        "preference": Preset(
+            4,
+            (
+                Column("aAcc", "aAcc"),
+                Column("fAcc", "fAcc"),
+                Column("qAcc", "qAcc"),
+                Column("overall", "Overall"),
+            ),
+        )
+    }
     scores = {
         "aAcc": Score("higher", is_mean=True),
         "qAcc": Score("higher"),
@@ -177,9 +187,7 @@ image (visual illusion)?
     def facts(
         self, rows: Scored, readings: Judgement, total: Counts, options: HallusionBenchOptions
     ) -> dict[str, Any]:
-        facts: dict[str, Any] = {}
-        if options.protocol == VLMEVALKIT:
-            facts["overall"] = overall_of(self.score(rows, total, options))
+        facts: dict[str, Any] = {"overall": overall_of(self.score(rows, total, options))}
         facts["unread"] = readings.unread
         facts["uncertain"] = readings.uncertain
         facts["questions"] = len(rows)
@@ -307,11 +315,11 @@ def compute(
         in the authors' script: `aAcc/VD`, `qAcc/VD`, `fAcc/VD`, `easy_aAcc/VD`, `hard_aAcc/VD`, `figure_score/VD`, and
         the same for "VS"; the script's column "Wrong" per figure is 1 - `fAcc`. By subcategory:
         `aAcc/<category>/<subcategory>`. A share of nothing is NaN: `fp_ratio` and the diagnosis for a perfect model,
-        and the diagnosis without the questions that have no visual ("lmms-eval", "vlmevalkit"). With "vlmevalkit" also
-        `overall`, the mean of `aAcc`, `qAcc` and `fAcc`. `unread`, the share of unreadable responses or verdicts, which
-        count as uncertain; `uncertain`, the share of responses that were read as uncertain (both are None for given
-        verdicts); `pairs`; `figures`; `counts`, the `easy_questions`, `hard_questions` and `figures` of each category,
-        as the script prints them.
+        and the diagnosis without the questions that have no visual ("lmms-eval", "vlmevalkit"). `overall`, the mean of
+        `aAcc`, `qAcc` and `fAcc`, is the headline of VLMEvalKit. `unread`, the share of unreadable responses or
+        verdicts, which count as uncertain; `uncertain`, the share of responses that were read as uncertain (both are
+        None for given verdicts); `pairs`; `figures`; `counts`, the `easy_questions`, `hard_questions` and `figures` of
+        each category, as the script prints them.
         Also `questions`, `sets`; `mean_words`, the mean length of the responses; `thoughts`, how many responses held
         thoughts that were removed; `unfinished_thoughts`, how many are a thought without an end; `signature`;
         `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap, which leaves out one set at a

@@ -56,7 +56,6 @@ PROTOCOLS = Protocols(
         LMMS_EVAL,
         VLMEVALKIT,
     ),
-    compared=("aAcc", "qAcc", "fAcc"),
     shown=("aAcc", "qAcc", "fAcc", "easy_aAcc", "hard_aAcc", "overall", "pct_diff", "fp_ratio", "unread"),
     read=("correctness",),
     words={"0": "incorrect", "1": "correct", "2": "uncertain"},

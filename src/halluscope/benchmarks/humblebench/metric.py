@@ -119,7 +119,7 @@ is read as a letter by a rule.
     rules = letters.RULES
     recalls = ("recall/A", "recall/B", "recall/C", "recall/D", "recall/E")
 
-    def rows_expected(self, options: HumbleBenchOptions) -> int | None:
+    def rows_expected(self, rows: Questions, options: HumbleBenchOptions) -> int | None:
         if options.setting == E_ONLY:  # how many questions it has is not known
             return None
         return self.rows_published

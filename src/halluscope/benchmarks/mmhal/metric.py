@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.benchmark import Dataset, Judges, Score
+from halluscope.benchmark import Column, Dataset, Judges, Preset, Score
 from halluscope.benchmarks.mmhal import reading
 from halluscope.benchmarks.mmhal.data import QUESTIONS, TYPES, Question
 from halluscope.judged import AUTHORS, OURS, Adds, Judged, JudgedOptions, mean_of, share_below
@@ -95,6 +95,11 @@ mean rating and the share of ratings below 3, which mean hallucination, over all
     )
 
     principal = "rating"
+    presets = {
+        "preference": Preset(
+            2, (Column("rating", "Score", ".2f"), Column("hallucination_rate", "Hall. rate"))
+        )
+    }
     scores = {
         "rating": Score("higher", is_mean=True, is_points=True),
         "hallucination_rate": Score("lower", is_mean=True),

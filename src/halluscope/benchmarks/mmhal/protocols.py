@@ -41,7 +41,6 @@ PROTOCOLS = Protocols(
         STRICT,
         OURS,
     ),
-    compared=("rating", "hallucination_rate"),
     shown=("rating", "hallucination_rate", "unreadable"),
     read=("rating",),
 )

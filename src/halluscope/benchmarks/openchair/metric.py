@@ -26,7 +26,7 @@ from halluscope.benchmarks.openchair.nouns import (
 from halluscope.benchmarks.openchair.questions import questions_of
 from halluscope.benchmarks.openchair.votes import UNDECIDED, GivenVotes, Votes, ask_judges, read_votes
 from halluscope.judging.judge import ASK
-from halluscope.judging.options import GIVEN, POLLING, VoteOptions
+from halluscope.judging.options import GIVEN, VoteOptions
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.votes import NO, YES
 from halluscope.metric import Metric, Options, Scores
@@ -68,10 +68,9 @@ class OpenChairOptions(VoteOptions, Options):
     )
     reader: str = option(
         readers.LEMMINFLECT,
-        "what finds nouns: lemminflect, a dictionary with a few rules (default); spacy, the tagger of the authors' "
-        "script (extra spacy); or nltk, another tagger (extra nltk)",
-        about='what finds a caption\'s nouns: "lemminflect", a dictionary and a few rules; "spacy", whose '
-        "en_core_web_sm tags words, as in the authors' script; or \"nltk\", which tags words too, with nltk's data",
+        "what finds nouns: lemminflect, a dictionary with a few rules (default), or nltk, a tagger (extra nltk)",
+        about='what finds a caption\'s nouns: "lemminflect", a dictionary and a few rules, or "nltk", which tags words '
+        "with nltk's data",
         check=check_reader,
     )
     concreteness: str | Path | None = option(
@@ -264,8 +263,8 @@ def compute(
 
     Raises:
         ValueError: for any bad input, before a model is loaded.
-        MissingExtra: without the reader's package (pip install 'halluscope[words]', [spacy] or [nltk]).
-        FileNotFoundError: without spaCy's model, the data that nltk needs, or the file of ratings.
+        MissingExtra: without the reader's package (pip install 'halluscope[words]' or [nltk]).
+        FileNotFoundError: without the data that nltk needs, or the file of ratings.
     """
     chosen = METRIC.chosen(options)
     responses, references = paired(predictions, references)
@@ -281,7 +280,7 @@ def compute(
                 "votes and nouns are given; expected one of them, because votes already name their nouns."
             )
         check_effect(options, ["reader"], "votes name the nouns", usual)
-        asking = [*POLLING, "questions", "agreement"]
+        asking = ["judges", "questions", "agreement"]
         check_effect(options, asking, "votes are given, so nobody is asked", usual)
         rows.votes = read_votes(votes, len(responses))
     else:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.benchmark import Dataset, Score
+from halluscope.benchmark import Column, Dataset, Preset, Score
 from halluscope.benchmarks.pope.rows import SAMPLINGS
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.labelled import Answers, Labelled
@@ -204,6 +204,10 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
     )
 
     principal = "accuracy"
+    presets = {
+        "decoding": Preset(1, (Column("accuracy", "Acc."), Column("f1_mean", "F1"))),
+        "preference": Preset(5, (Column("f1_mean", "F1"),)),
+    }
     scores = {
         "accuracy": Score("higher", is_mean=True),
         "precision": Score("higher"),

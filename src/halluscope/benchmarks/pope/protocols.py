@@ -128,7 +128,6 @@ PROTOCOLS = Protocols(
         ADVERSARIAL,
         FIRST_WORD,
     ),
-    compared=("f1", "accuracy"),
     shown=("accuracy", "precision", "recall", "f1", "yes_ratio", "unparsed"),
     read=("said",),
 )

@@ -6,9 +6,8 @@ with the ground truth gives precision, recall and F.
 
 import hashlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,14 +20,13 @@ from halluscope.benchmarks.throne import counting, yes_shares
 from halluscope.benchmarks.throne.counting import ALL_AVERAGE, CLASS_F, Cells, Conventions, Hits
 from halluscope.benchmarks.throne.questions import questions_of
 from halluscope.judging import votes as voting
-from halluscope.judging.options import POLLING, VoteOptions
+from halluscope.judging.options import VoteOptions
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.votes import IGNORED, OTHER, UNASKED, VoteResult
 from halluscope.metric import Metric, Options, Scores
 from halluscope.options import Option, check_effect, option, takes, usual_values
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.thoughts import REMOVED, take_out
-from halluscope.sanitize import short_repr
 from halluscope.signature import changed, data_of_objects
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.counts import Tables
@@ -37,11 +35,8 @@ from halluscope.stats.tallies import rows_of
 from halluscope.validation import Id, array, class_names, ids, paired, texts, whole
 from halluscope.vocabularies import Vocabulary
 
-if TYPE_CHECKING:  # judges and certificates are imported at first use
-    from halluscope.reliability.certificate import Certificate, Judgement
-
-# The method by which `halluscope.stats.corrected` makes scores and intervals; its number goes up when it changes.
-METHOD = "ppi-1"
+if TYPE_CHECKING:  # imported at first use
+    from halluscope.reliability.certificate import Judgement
 
 
 @dataclass(frozen=True)
@@ -117,7 +112,6 @@ class Images:
     # how many questions the judges of given votes were asked each; 0 if that is not known
     questions_of_votes: int = 0
     sample: Cells | None = None  # the cells on which the same votes are also scored
-    certificate: "Certificate | None" = None
 
 
 @dataclass(frozen=True)
@@ -208,13 +202,6 @@ which they agree are compared with the objects annotated in the image.
             many=True,
             metavar="DATASET",
         ),
-        Option(
-            "certificate",
-            "a file that `halluscope certify` wrote, one per file of --responses; adds corrected scores",
-            many=True,
-            metavar="FILE",
-            each=True,
-        ),
     )
 
     def read(self, responses: Sequence[str], rows: Images, options: ThroneOptions) -> Readings:
@@ -222,9 +209,6 @@ which they agree are compared with the objects annotated in the image.
             required = voting.required(options.agreement, rows.votes.shape[-1])
             poll = VoteResult(rows.votes, required, ["given"], "given", ())
         else:
-            if rows.certificate:
-                rows.certificate.check(vocabulary=rows.vocabulary.name, questions=options.question_set.name)
-                rows.certificate.check_texts(responses)
             poll = options.collect_votes(responses, rows.present, rows.vocabulary, options.question_set)
         yes, no = voting.count(poll.votes)
         labels = voting.label(yes, no, poll.k)
@@ -259,8 +243,6 @@ which they agree are compared with the objects annotated in the image.
         }
         if rows.sample is not None:
             facts.update(self._sampled(rows, readings, total, options))
-        if rows.certificate:
-            facts["corrected"] = self._corrected(rows.certificate, rows, readings, options)
         if options.per_class:
             table = rows_of(counting.of_each_class(hits, options.beta))
             facts["classes"] = dict(zip(rows.vocabulary.classes, table, strict=True))
@@ -328,39 +310,6 @@ which they agree are compared with the objects annotated in the image.
             difference[name] = float(on_all[name][0] - values[0])
         return facts
 
-    def _corrected(
-        self, certificate: "Certificate", rows: Images, readings: Readings, options: ThroneOptions
-    ) -> dict[str, Any]:
-        """Return the scores corrected for the judges' errors, by people's labels."""
-        from halluscope.stats.corrected import correct
-
-        signed = self.signed(rows, readings, options)
-        certificate.check(judges=signed["judges"], agreement=signed["agreement"])
-        labels = voting.known(readings.labels, rows.present)
-        of_people = certificate.sample(readings.responses, labels, rows.vocabulary)
-        corrected = correct(
-            labels,
-            rows.present,
-            of_people,
-            betas=options.conventions.betas,
-            class_f=options.class_f,
-            level=float(options.level),
-        )
-        if corrected.refused.keys() >= corrected.scores.keys():
-            raise ValueError(
-                f"The labels of the certificate {certificate.content['digest']} cannot support any corrected score: "
-                f"{next(iter(corrected.refused.values()))}"
-            )
-        choices = dict(certificate.signed)
-        choices["interval"] = f"{options.level:g},{METHOD}"
-        facts: dict[str, Any] = dict(corrected.scores)
-        facts["refused"] = corrected.refused
-        facts["labels"] = certificate.signed["labels"]
-        facts["labelled_texts"] = len(certificate.content["labels"])
-        facts["labelled_by"] = certificate.signed["labelled_by"]
-        facts["signature"] = changed(self.sign(rows, readings, options), **choices)
-        return facts
-
 
 METRIC = Throne()
 
@@ -375,7 +324,6 @@ def compute(
     cells_of: int | None = None,
     image_ids: Sequence[Any] | None = None,
     forms: Sequence[str] | None = None,
-    certificate: str | Path | Mapping[str, Any] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
     """Score an LVLM's descriptions of images.
@@ -390,8 +338,6 @@ def compute(
             in images that are not scored.
         image_ids: the images' ids; a repeated id is an error.
         forms: the parallel form of each row (its column `form`); it is named in the signature and changes no score.
-        certificate: the judges' certificate: a file that `halluscope certify` wrote about exactly these responses, or
-            its content; adds scores corrected for the judges' errors (`halluscope.stats.corrected`).
         options: the fields of `ThroneOptions`, by name: how the poll is held, and how labels become scores.
 
     Returns:
@@ -413,13 +359,9 @@ def compute(
         `explained` has one list per image with one row per mention: `class`, `start`, `end`, `words`, and
         `taken_back_by`, the name of the rule, or None where the mention counts; `start` and `end` are places in the
         response as judged, without thoughts.
-        With a certificate also `corrected`: for each score the "value", "low" and "high" that people's labels make
-        likely, at `level`; the numbers of `labels` and `labelled_texts`; `labelled_by`, who gave the labels; `refused`,
-        why a score is not corrected; and a signature.
 
     Raises:
-        ValueError: for any bad input, before a model is loaded; for a certificate of other judges, questions,
-            agreement, vocabulary or responses, or one whose labels cannot support any score.
+        ValueError: for any bad input, before a model is loaded.
     """
     responses, references = paired(predictions, references)
     chosen = METRIC.chosen(options)
@@ -428,10 +370,11 @@ def compute(
     present = vocabulary.presence(objects)
     if votes is not None:
         if chosen.explain:
-            raise no_judges("explain")
-        if certificate is not None:
-            raise no_judges("certificate")
-        check_effect(options, POLLING, "votes are given, so nobody is asked", usual_values(VoteOptions))
+            raise ValueError(
+                "explain is about judges that read the responses, but votes are given; leave votes out and pass "
+                "judges='lexical' or others."
+            )
+        check_effect(options, ["judges"], "votes are given, so nobody is asked", usual_values(VoteOptions))
     if cells is None:
         check_effect({"cells_of": cells_of}, ["cells_of"], "it is about a sample, and cells is None")
     if chosen.explain:
@@ -450,8 +393,6 @@ def compute(
         rows.questions_of_votes = len(chosen.question_set.templates)
     if cells is not None:
         rows.sample = checked_sample(cells, present, size_of_sample)
-    if certificate is not None:
-        rows.certificate = read_certificate(certificate, chosen)
     result = METRIC.evaluate(responses, rows, chosen)
     if cells is not None:
         result["cells_of"] = cells_of
@@ -482,14 +423,6 @@ def judge(
 # What is checked before anybody is asked
 
 
-def no_judges(option: str) -> ValueError:
-    """Return the error of an option that is about judges, where votes are given."""
-    return ValueError(
-        f"{option} is about judges that read the responses, but votes are given; leave votes out and pass "
-        "judges='lexical' or others."
-    )
-
-
 def checked_sample(cells: ArrayLike, present: Cells, size: int) -> Cells:
     """Return the cells of a sample, and warn if most of the sample lies in images that are not scored."""
     meaning = "for each image and class whether it is in the sample"
@@ -508,18 +441,6 @@ def checked_sample(cells: ArrayLike, present: Cells, size: int) -> Cells:
             stacklevel=3,
         )
     return table
-
-
-def read_certificate(certificate: str | Path | Mapping[str, Any], options: ThroneOptions) -> "Certificate":
-    """Read a certificate, if the scores can be corrected by it."""
-    from halluscope.reliability.certificate import read
-
-    if options.all_average != "pooled":
-        raise ValueError(
-            f"certificate is given, but all_average is {short_repr(options.all_average)}; expected 'pooled': only "
-            "counts pooled over images, or per class, can be corrected."
-        )
-    return read(certificate)
 
 
 def lexical_reader(options: ThroneOptions, vocabulary: Vocabulary) -> Any:

@@ -44,7 +44,6 @@ PROTOCOLS = Protocols(
         SUPPLEMENT,
         RELEASED,
     ),
-    compared=("f0.5_cls", "f0.5_all"),
     shown=(
         "precision_all",
         "recall_all",

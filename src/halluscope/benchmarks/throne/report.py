@@ -33,12 +33,10 @@ from halluscope.reporting.report_items import (
 from halluscope.reporting.tables import (
     Cell,
     Named,
-    Notes,
     Report,
     Table,
     best_first,
     class_table,
-    estimate,
     filled,
     is_defined,
     percent,
@@ -90,9 +88,6 @@ def report(results: Named, **_: Any) -> Report:
     for name, result in results:
         remarks[name] = notes(result)
     parts = list(tables.report(overview, remarks))
-    for name, result in results:
-        if "corrected" in result:
-            parts += _corrected(result, name)
     for name, result in results:
         if "classes" in result:
             parts.append(class_table(result, name))
@@ -157,24 +152,6 @@ def _judges(results: Named) -> list[list[Cell]]:
         for judge, yes in result.get("yes_shares", {}).items():
             rows.append([name, one_line(judge, LONGEST_NAME), share(yes["present"]), share(yes["absent"])])
     return rows
-
-
-def _corrected(result: Values, label: str) -> list[Table | Notes]:
-    """Tabulate each score raw, from the judges' labels, and corrected by people's labels; with notes on the latter."""
-    corrected = result["corrected"]
-    rows: list[list[Cell]] = []
-    for name, value in corrected.items():
-        if isinstance(value, Mapping) and "value" in value:
-            rows.append([name, share(result[name]), estimate(value)])
-    lines = [
-        f"corrected by {corrected['labels']:,} labels of {corrected['labelled_texts']:,} texts, given by "
-        f"{corrected['labelled_by']}"
-    ]
-    for name, reason in corrected["refused"].items():
-        lines.append(f"{name} is not corrected: {reason}")
-    lines.append(f"signature: {corrected['signature']}")
-    header = ["score", "raw", "corrected"]
-    return [Table("corrected", header, rows, of=label, intervals=("corrected",)), Notes(lines, label)]
 
 
 def _further(result: Values) -> Iterator[str]:

@@ -1,7 +1,6 @@
 """Reads THRONE's rows (an image and the classes in it), and the cells that POPE's questions ask about."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,11 +26,9 @@ def inputs(
     *,
     cells: Sequence[str] = (),
     vocabulary: str = "coco",
-    certificate: str | Path | Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the metric's inputs from the dataset's rows."""
     inputs = presence.inputs(images)
-    inputs["certificate"] = certificate
     if not cells:
         return inputs
     questions = []

@@ -8,26 +8,22 @@ decoded like every judge's, and one that is neither "0" nor "1" is an unreadable
 document of more than 500 words at sentences; here a text is read whole, up to `language_model.MAX_TEXT_TOKENS`.
 """
 
-import hashlib
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from halluscope.errors import JudgeUnavailable, needs
-from halluscope.files.writing import new_folder
-from halluscope.judging.judge import RECHECKED, Judge, Pairs
+from halluscope.errors import JudgeUnavailable
+from halluscope.judging.judge import Judge, Pairs
 from halluscope.judging.models import weights
-from halluscope.judging.models.language_model import MAX_NEW_TOKENS, Ids, LanguageModelJudge
+from halluscope.judging.models.language_model import Ids, LanguageModelJudge
 from halluscope.judging.models.ray_pool import RayPool
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
-from halluscope.judging.votes import RULES
-from halluscope.paths import cache_folder, is_there, path_of
+from halluscope.paths import is_there, path_of
 from halluscope.sanitize import one_line, short_repr
 
 # The paper's ensemble, the cheapest first
@@ -47,20 +43,14 @@ class Seq2SeqJudge(LanguageModelJudge):
 
     auto_class = "AutoModelForSeq2SeqLM"
 
-    def __init__(
-        self,
-        weights: Weights,
-        device: str | None = None,
-        precision: str | None = None,
-        checks: bool = False,
-    ) -> None:
+    def __init__(self, weights: Weights, device: str | None = None, checks: bool = False) -> None:
         if checks and not weights.is_encoder_decoder:
             raise JudgeUnavailable(
                 f"The checker {short_repr(weights.name)} is not an encoder-decoder; expected one such as "
                 "MiniCheck's on FLAN-T5 (lytang/MiniCheck-Flan-T5-Large). Name an instruct model without 'checker:'."
             )
         self.rule, self.claims = "label" if checks else "whole", checks
-        super().__init__(weights, device, precision)
+        super().__init__(weights, device)
 
     def _check(self, tokenizer: Any) -> None:
         if self.claims and tokenizer.eos_token != SEPARATOR:
@@ -89,108 +79,6 @@ class Seq2SeqJudge(LanguageModelJudge):
             found.append(whole)
             heads.setdefault(beginning, whole[: -len(tail)] if whole[-len(tail) :] == tail else [])
         return found
-
-
-class ConvertedJudge(Seq2SeqJudge):
-    """A T5, converted once for CTranslate2 (the extra `fast`), in "float32" or "int8", which changes votes.
-
-    A vote is asked again in float32, by `Seq2SeqJudge`, if at any step the best token leads the next best by less than
-    `recheck`, in logits; 0 for never.
-    """
-
-    def __init__(
-        self,
-        weights: Weights,
-        precision: str,
-        recheck: float = 0.0,
-        device: str | None = None,
-        checks: bool = False,
-    ) -> None:
-        super().__init__(weights, device, checks=checks)
-        with needs("engine='ctranslate2'", "fast"):
-            import ctranslate2
-        self._ctranslate2 = ctranslate2
-        self._precision, self._recheck = precision, recheck
-        by = f"ctranslate2-{ctranslate2.__version__}-{self.device.type}-{precision}"
-        again = f"+float32-below-{recheck:g}" if recheck else ""
-        self.key = f"{weights.key}:{by}{again}:{self.rule}"
-        self._slow = Seq2SeqJudge(weights, device, "float32", checks) if recheck else None
-
-    def close(self) -> None:
-        super().close()
-        if self._slow:
-            self._slow.close()
-
-    def _load_model(self) -> None:
-        self._model = self._ctranslate2.Translator(
-            str(_converted(self.weights, self._precision)),
-            device=self.device.type,
-            device_index=self.device.index or 0,
-            compute_type=self._precision,
-            intra_threads=self._torch.get_num_threads(),
-        )
-        self._plan_batches()
-        if self._slow:
-            self._slow.load()
-
-    def _votes(self, ids: Sequence[Ids], texts: Any) -> Iterator[tuple[Any, list[int]]]:
-        for rows, block in self._blocks(ids):
-            answers = self._in_memory(self._answers, block)
-            codes, leads = (np.array(column) for column in zip(*answers, strict=True))
-            close = np.flatnonzero(leads < self._recheck)
-            if self._slow and len(close):
-                again = self._slow._votes([ids[row] for row in rows[close]], texts[rows[close]])
-                for part, surer in again:
-                    codes[close[part]] = surer
-            yield rows, codes.tolist()
-
-    def _answers(self, block: Any) -> list[tuple[int | None, float]]:
-        """Return for each prompt the vote's code, and the smallest lead of a token in the reply, in logits."""
-        results = self._model.translate_batch(
-            [self._tokenizer.convert_ids_to_tokens(ids) for ids in block.tolist()],
-            beam_size=1,
-            max_input_length=0,
-            max_decoding_length=MAX_NEW_TOKENS,
-            min_decoding_length=0,
-            return_logits_vocab=bool(self._recheck),
-        )
-        answers = []
-        for result in results:
-            tokens = self._tokenizer.convert_tokens_to_ids(result.hypotheses[0])
-            lead = np.inf
-            for logits in result.logits[0] if self._recheck else ():
-                there = logits if self.device.type == "cuda" else np.asarray(logits)
-                best, second = (
-                    self._torch.as_tensor(there, device=self.device).float().flatten().topk(2).values
-                )
-                lead = min(lead, float(best - second))
-            answers.append((RULES[self.rule](self._text(tokens), True), lead))
-        return answers
-
-
-def _converted(weights: Weights, precision: str) -> Path:
-    import ctranslate2
-    import torch
-    from ctranslate2.converters import TransformersConverter
-    from filelock import FileLock
-
-    class Converter(TransformersConverter):  # type: ignore[misc]
-        """Corrects the T5 converter, which scales logits of tied embeddings: transformers 5 calls every T5's tied."""
-
-        def load_model(self, model_class: Any, model_name_or_path: str, **options: Any) -> Any:
-            model = super().load_model(model_class, model_name_or_path, **options | {"dtype": torch.float32})
-            if hasattr(model.config, "scale_decoder_outputs"):
-                model.config.tie_word_embeddings = model.config.scale_decoder_outputs
-            return model
-
-    name = f"{weights.key.replace('/', '--').replace('@', '-')}-{precision}-{ctranslate2.__version__}"
-    folder = cache_folder() / "ctranslate2" / name
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{folder}.lock"):  # another process waits for the one that converts
-        if not folder.is_dir():
-            with new_folder(folder) as new:
-                Converter(weights.source).convert(str(new), quantization=precision, force=True)
-    return folder
 
 
 # Fixes the date for chat templates that state it, because votes depend on it (the date is Llama 3.2's own example)
@@ -287,50 +175,8 @@ def common_prefix(prompts: Sequence[Ids]) -> Ids:
     return first[: min(len(first), len(last)) if length is None else length]
 
 
-class ChatTokens(CausalJudge):
-    """A chat model's tokenizer and chat template without its weights, for servers that take token ids.
-
-    Prompts become the tokens that a local judge with the same model reads.
-    """
-
-    def __init__(self, name: str) -> None:
-        super().__init__(weights.described(name), device="cpu")
-        self.load(with_weights=False)
-
-    @property
-    def digest(self) -> str:
-        """The first 8 hexadecimal digits of the sha256 of all that decides on a prompt's tokens."""
-        tokenizer = self._tokenizer
-        parts = (
-            tokenizer.backend_tokenizer.to_str(),
-            tokenizer.get_chat_template(),
-            str(self._max_text_tokens),
-        )
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
-
-    def ids(self, text: str) -> Ids:
-        """Return the tokens of a text in which control tokens count as such."""
-        return self._tokenized([text])[0]
-
-    def after(self, chat: str, word: str) -> int:
-        """Return the one token with which a reply begins if its first word is `word`; `chat` is a prompt's `turn`."""
-        before, whole = self.ids(chat), self.ids(chat + word)
-        if whole[:-1] != before:
-            raise JudgeUnavailable(
-                f"The label {short_repr(word)} is not one token of the tokenizer {short_repr(self.weights.name)} "
-                "after its chat template; expected labels that are one token each. Give other labels, such as "
-                "labels='Yes/No', or the tokenizer of the server's model."
-            )
-        return whole[-1]
-
-
 def local_judge(
-    model: str,
-    engine: str = "torch",
-    recheck: float = 0.0,
-    device: str | None = None,
-    workers: int = 0,
-    found: Weights | None = None,
+    model: str, device: str | None = None, workers: int = 0, found: Weights | None = None
 ) -> Judge:
     """Return a model's judge, without loading it yet; a model is a Hub id, a folder or a GGUF file.
 
@@ -338,19 +184,11 @@ def local_judge(
     """
     checks, name = model.startswith(CHECKER), model.removeprefix(CHECKER)
     found = found or weights.find(name)
-    library, _, precision = engine.partition("-")
-    if library == "ctranslate2" and not found.is_encoder_decoder:
-        raise JudgeUnavailable(
-            f"engine={engine!r} runs encoder-decoders, but {found.name!r} is not one. Use engine='torch'."
-        )
     if workers:
         # a worker has another working directory
         there = str(path_of(name).resolve()) if is_there(name) else name
-        make = partial(local_judge, f"{CHECKER * checks}{there}", engine, recheck, device)
+        make = partial(local_judge, f"{CHECKER * checks}{there}", device)
         return RayPool(make, found.name, workers, not (device or "").startswith("cpu"))
-    if library == "ctranslate2":
-        again = recheck if engine == RECHECKED else 0.0
-        return ConvertedJudge(found, precision or "float32", again, device, checks)
     if found.is_encoder_decoder or checks:
-        return Seq2SeqJudge(found, device, precision, checks)
-    return CausalJudge(found, device, precision)
+        return Seq2SeqJudge(found, device, checks)
+    return CausalJudge(found, device)

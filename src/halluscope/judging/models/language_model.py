@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -39,7 +38,7 @@ MEMORY_SHARE = 0.5
 # Fills the places before a prompt that is shorter than the others in its batch
 PADDING = -1
 
-# Matches how torch, CTranslate2 and CUDA's libraries say that memory is exhausted
+# Matches how torch and CUDA's libraries say that memory is exhausted
 _OUT_OF_MEMORY = re.compile(r"out of memory|_ALLOC_FAILED", re.IGNORECASE)
 
 # The tokens of one prompt, and those of one reply
@@ -53,7 +52,7 @@ class LanguageModelJudge:
     """A language model that reads each prompt on its own.
 
     By default it runs on a GPU if there is one, in bfloat16 on CUDA if the card computes it (T5 overflows in float16),
-    and else in float32. A CPU without AMX or AVX512-BF16 emulates bfloat16, at a third of the speed, with a warning.
+    and else in float32.
     """
 
     rule: str  # the name of the rule that reads a reply as a vote
@@ -62,7 +61,7 @@ class LanguageModelJudge:
     stored = True
     claims = False
 
-    def __init__(self, weights: Weights, device: str | None = None, precision: str | None = None) -> None:
+    def __init__(self, weights: Weights, device: str | None = None) -> None:
         with needs(
             f"The judge {weights.name!r}", "judge", " The judge 'lexical' needs neither torch nor a model."
         ):
@@ -70,8 +69,7 @@ class LanguageModelJudge:
             import transformers
         self._torch, self._transformers = torch, transformers
         self.weights = weights
-        self.device, dtype = placed(device)
-        self.dtype = getattr(torch, precision) if precision else dtype
+        self.device, self.dtype = placed(device)
         on_gpu = self.device.type == "cuda"
         self.background = on_gpu  # whether a thread prepares prompts while the model reads others
         self.pool = 65_536 if on_gpu else 4_096  # how many prompts are sorted by length at a time
@@ -116,18 +114,16 @@ class LanguageModelJudge:
             for row, tokens in zip(rows.tolist(), self._in_memory(reply, block), strict=True):
                 yield row, self._text(tokens) if tokens[-1] in self._ends else None
 
-    def lengths(self, prompts: Sequence[str]) -> list[int]:
-        """Return how many tokens whole prompts have, in the form in which `replies` sends them to the model."""
-        return list(map(len, self._whole(prompts)))
-
-    def load(self, with_weights: bool = True) -> None:
-        """Load the model; without its weights, it can only turn prompts into tokens."""
+    def load(self) -> None:
+        """Load the model and its tokenizer, unless they are loaded."""
+        if self._model is not None:
+            return
         try:
             if self.weights.gguf_file:
                 with gguf_files.read_once():
-                    self._load(with_weights)
+                    self._load()
             else:
-                self._load(with_weights)
+                self._load()
         except JudgeUnavailable:
             raise
         except Exception as error:  # transformers, safetensors and torch each raise their own
@@ -136,35 +132,23 @@ class LanguageModelJudge:
                 f"{printable(error)}"
             ) from error
 
-    def _load(self, with_weights: bool) -> None:
+    def _load(self) -> None:
         source, options = self.weights.source, self.weights.load_options
-        if self._tokenizer is None:
-            tokenizer = self._transformers.AutoTokenizer.from_pretrained(source, **options)
-            self._check(tokenizer)
-            is_described = self.weights.gguf_file or (Path(source) / "config.json").is_file()
-            auto = self._transformers.AutoConfig
-            config = auto.from_pretrained(source, **options) if is_described else None
-            # of a model that also reads images, the text part
-            self.config: Any = getattr(config, "text_config", None) or config
-            # how many tokens, of prompt and reply together, the model can handle
-            most = getattr(self.config, "max_position_embeddings", None)
-            self._positions = most or 2 * MAX_TEXT_TOKENS
-            self._max_text_tokens = min(MAX_TEXT_TOKENS, self._positions // 2)
-            special = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]
-            self._special = sorted(special, key=len, reverse=True)
-            self._tokenizer = tokenizer
-        if with_weights and self._model is None:
-            self._load_model()
+        tokenizer = self._transformers.AutoTokenizer.from_pretrained(source, **options)
+        self._check(tokenizer)
+        config = self._transformers.AutoConfig.from_pretrained(source, **options)
+        # of a model that also reads images, the text part
+        self.config: Any = getattr(config, "text_config", None) or config
+        # how many tokens, of prompt and reply together, the model can handle
+        most = getattr(self.config, "max_position_embeddings", None)
+        self._positions = most or 2 * MAX_TEXT_TOKENS
+        self._max_text_tokens = min(MAX_TEXT_TOKENS, self._positions // 2)
+        special = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]
+        self._special = sorted(special, key=len, reverse=True)
+        self._tokenizer = tokenizer
+        self._load_model()
 
     def _load_model(self) -> None:
-        cpu = self._torch.cpu
-        is_emulated = self.device.type == "cpu" and self.dtype is self._torch.bfloat16
-        if is_emulated and not (cpu._is_amx_tile_supported() or cpu._is_avx512_bf16_supported()):
-            warnings.warn(
-                "This CPU has neither AMX nor AVX512-BF16 and emulates bfloat16, at about a third of float32's speed; "
-                "use engine='torch' or 'torch-float32'.",
-                stacklevel=3,
-            )
         model = self._pretrained().to(self.device).eval()
         self._parameters = inspect.signature(model.forward).parameters
         if "past_key_values" not in self._parameters:
@@ -241,7 +225,7 @@ class LanguageModelJudge:
         return text
 
     def tokens(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
-        """Return the tokens of each pair's prompt; the weights need not be loaded."""
+        """Return the tokens of each pair's prompt."""
         visible = self._visible(texts, pairs)
         return self._tokenized(
             [self.prompt(visible[text], questions[question]) for text, question in pairs.tolist()]
@@ -294,7 +278,7 @@ class LanguageModelJudge:
         try:
             with self._torch.inference_mode():
                 return decode(block)
-        except RuntimeError as error:  # torch's own error is a subclass; CTranslate2 has no error of its own
+        except RuntimeError as error:  # torch's own error is a subclass; those of CUDA's libraries are not
             if len(block) == 1 or not _OUT_OF_MEMORY.search(str(error)):
                 raise
         self._torch.cuda.empty_cache()

@@ -56,26 +56,24 @@ def find(model: str) -> Weights:
     return _folder(path)
 
 
+def are_in(folder: Path) -> bool:
+    """Whether a folder holds a file of weights."""
+    return any(file.suffix in SUFFIXES for file in folder.iterdir())
+
+
 def described(model: str) -> Weights:
-    """Find a model's describing files, including its tokenizer but no weights, by folder, GGUF file, or Hub id."""
+    """Fetch the files that describe a model on the Hub, without its weights, by "org/name" or "org/name@revision"."""
     check_name(model)
-    path = path_of(model)
-    if is_there(model):
-        folder, file = (path.parent, path.name) if path.is_file() else (path, None)
-        found = Weights(str(folder), path.resolve().name, "", gguf_file=file)
-    else:
-        name, _, revision = model.partition("@")
-        try:
-            folder = _fetched(name, revision)
-        except Exception as error:
-            raise JudgeUnavailable(
-                f"The tokenizer {short_repr(model)} is neither on this machine nor can it be downloaded "
-                f"({type(error).__name__}). Copy the model's folder here (the weights are not needed), and name the "
-                "folder."
-            ) from error
-        found = Weights(str(folder), name, folder.name)
+    name, _, revision = model.partition("@")
+    try:
+        folder = _fetched(name, revision)
+    except Exception as error:
+        raise JudgeUnavailable(
+            f"The judge {short_repr(name)} is neither on this machine nor can it be downloaded "
+            f"({type(error).__name__}). Copy the model's whole folder here, and name the folder."
+        ) from error
     config = folder / "config.json"
-    return replace(found, is_encoder_decoder=not found.gguf_file and config.is_file() and encodes(config))
+    return Weights(str(folder), name, folder.name, is_encoder_decoder=config.is_file() and encodes(config))
 
 
 def check_name(model: str) -> None:

@@ -1,49 +1,19 @@
 """Finds the reader of a text's words or of its nouns: the package's dictionary, or what published scripts read with.
 
-That is nltk's tagger; only for words, TextBlob's singular; only for nouns, spaCy's en_core_web_sm. spaCy comes without
-the model, which the user downloads once. Source of `spacy_nouns`: `extract_objs` in utils.py of assafbk/mocha_code.
+That is nltk's tagger, and only for words, TextBlob's singular.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from importlib import import_module
 from typing import Any, NamedTuple
 
 from halluscope.cores import map_texts
-from halluscope.errors import needs
 from halluscope.reading.words import lemmas, nltk_words, nouns, textblob_words
-from halluscope.reading.words.tokens import Word, as_written
+from halluscope.reading.words.tokens import Word
 from halluscope.sanitize import short_repr
 from halluscope.validation import listed, texts, word
 
-LEMMINFLECT, NLTK, SPACY, TEXTBLOB = "lemminflect", "nltk", "spacy", "textblob"
+LEMMINFLECT, NLTK, TEXTBLOB = "lemminflect", "nltk", "textblob"
 WORDS, NOUNS = "words", "nouns"
-MODEL = "en_core_web_sm"
-
-
-def spacy_nouns(text: str) -> list[Word]:
-    """Return a text's common nouns in their dictionary forms, with repetitions; the text is read in lower case."""
-    common = [token for token in load_model()(text.lower()) if token.pos_ == "NOUN"]  # names have another tag
-    return as_written([Word(one.lemma_, one.idx, one.idx + len(one.text)) for one in common], text)
-
-
-@cache
-def load_model() -> Any:
-    """Load spaCy's model."""
-    with needs("reader='spacy'", "spacy"):
-        spacy = import_module("spacy")
-    try:
-        return spacy.load(MODEL)
-    except OSError as error:
-        raise FileNotFoundError(
-            f"reader='spacy' needs spaCy's model {MODEL}, which is not installed. Get it with `python -m spacy "
-            f"download {MODEL}`; without a network, install its wheel. The default reader needs no model."
-        ) from error
-
-
-def _spacy_version() -> str:
-    model = load_model()
-    return f"spacy-{import_module('spacy').__version__},{MODEL}-{model.meta['version']}"
 
 
 class Reader(NamedTuple):
@@ -62,7 +32,6 @@ _READERS: Mapping[str, Mapping[str, tuple[Callable[[str], list[Word]], Callable[
     NOUNS: {
         LEMMINFLECT: (nouns.common_nouns, nouns.version),
         NLTK: (nltk_words.nouns, nltk_words.version),
-        SPACY: (spacy_nouns, _spacy_version),
     },
 }
 
@@ -76,7 +45,7 @@ def load(name: str, what: str) -> Reader:
     """Load a reader of all words (WORDS) or of nouns (NOUNS), in their dictionary forms.
 
     Both are in lower case, but nltk's nouns have the case of the text, by which it tags them. A missing package is a
-    MissingExtra, and missing data of nltk or a missing model of spaCy a FileNotFoundError.
+    MissingExtra, and missing data of nltk a FileNotFoundError.
     """
     read, version = _READERS[what][check(name, what)]
     return Reader(read, version())

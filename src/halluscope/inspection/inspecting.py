@@ -10,6 +10,8 @@ from halluscope import registry
 from halluscope.errors import LimitExceeded
 from halluscope.files.cut_ends import CutEnds
 from halluscope.files.opening import ending
+from halluscope.inspection.printed import printed, scores_among
+from halluscope.inspection.recognising import Recognised, is_part, recognise
 from halluscope.judging import completions
 from halluscope.paths import path_of
 from halluscope.responses import reading, text_column, thoughts
@@ -25,8 +27,6 @@ from halluscope.responses.column_facts import (
 )
 from halluscope.responses.image_urls import URLS
 from halluscope.responses.names import IDS, IMAGES, QUESTIONS, SAYS
-from halluscope.responses.printed import printed, scores_among
-from halluscope.responses.recognising import Recognised, is_part, recognise
 from halluscope.responses.repeats import places_of_repeats
 from halluscope.responses.table import Table, kinds
 from halluscope.responses.unfolding import numbers

@@ -1,0 +1,199 @@
+"""What is said of an explanation: scores, prompts, what parsers read differently, and where a number comes from."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import combinations, zip_longest
+from typing import Any
+
+from halluscope.benchmark import QUESTION
+from halluscope.explaining.explanation import Explanation, question_of
+from halluscope.explaining.protocols import Protocol
+from halluscope.reporting.tables import NO_SCORES, Values, flat
+from halluscope.responses.column_facts import plain_question
+from halluscope.responses.identity import single_spaced
+
+ROUNDING = 1e-9
+
+
+def as_json(explanation: Explanation, examples: int, number: str | None = None) -> dict[str, Any]:
+    """Return all of an explanation as JSON has it, with at most so many examples of what is read differently."""
+    prompts = {}
+    for file in explanation.files:
+        prompts[file] = prompts_of(explanation, file)
+    whole: dict[str, Any] = {
+        "benchmark": explanation.benchmark.name,
+        "responses": explanation.files,
+        "protocols": [of_protocol(explanation, protocol) for protocol in explanation.protocols],
+        "not_computed": explanation.not_computed,
+        "prompts": prompts,
+        "readings": list(readings(explanation, examples)),
+    }
+    if number is not None:
+        whole["number"] = list(places(explanation, number))
+    return whole
+
+
+def of_protocol(explanation: Explanation, protocol: Protocol) -> dict[str, Any]:
+    """Return what a protocol does, and the scores by it."""
+    facts: dict[str, Any] = {"name": protocol.name, "by": protocol.by, "prompt": protocol.prompt or None}
+    for aspect, way in protocol.ways.items():
+        facts[aspect] = way.said
+    facts["discrepancy"] = discrepancy_of(explanation, protocol)
+    facts["without_effect"] = explanation.without_effect(protocol)
+    results = []
+    for file in explanation.files:
+        scores = {}
+        for name in [*explanation.benchmark.scores, *explanation.stated.shown]:
+            if protocol.reports(name):
+                scores[name] = explanation.score(protocol, file, name)
+        signature = explanation.result(protocol, file)["signature"]
+        results.append({"responses": file, "scores": scores, "signature": signature})
+    facts["results"] = results
+    return facts
+
+
+def discrepancy_of(explanation: Explanation, protocol: Protocol) -> str | None:
+    """Return why a protocol's own program prints other numbers; None if it does not."""
+    return protocol.unequal(explanation.options(*protocol.ways.values()))
+
+
+# Prompts
+
+
+def prompts_of(explanation: Explanation, file: str) -> list[dict[str, Any]]:
+    """Return the prompts that a file's responses name, with counts; {question} is a row's own."""
+    matched = explanation.ready(explanation.protocols[0], file).matched
+    if len(matched.prompts) == 1 and not any(matched.asked):
+        # Our harness tasks log only the name of a prompt.
+        prompt = single_spaced(explanation.benchmark.prompts.get(matched.prompts[0], ""))
+        return [{"prompt": prompt or None, "responses": len(matched.rows)}]
+    counts: Counter[str] = Counter()
+    for row, stated in zip(matched.rows, matched.asked, strict=False):
+        prompt = plain_question(stated)
+        question = plain_question(question_of(row))
+        if question:
+            prompt = prompt.replace(question, QUESTION)
+        counts[prompt] += 1
+    return [{"prompt": prompt or None, "responses": count} for prompt, count in counts.most_common()]
+
+
+# What parsers read differently
+
+
+def readings(explanation: Explanation, examples: int) -> Iterator[dict[str, Any]]:
+    """Yield what each two parsers read differently in each file, if the benchmark has a table of rows."""
+    if not explanation.benchmark.items:
+        return
+    compared: list[set[str]] = []
+    for first, second in combinations(explanation.protocols, 2):
+        parsers = {repr(first.parser), repr(second.parser)}
+        if len(parsers) == 1 or parsers in compared:
+            continue
+        compared.append(parsers)
+        for file in explanation.files:
+            yield read_otherwise(explanation, first, second, file, examples)
+
+
+def read_otherwise(
+    explanation: Explanation, first: Protocol, second: Protocol, file: str, examples: int
+) -> dict[str, Any]:
+    """Return how many of the responses that both protocols score are read differently, and examples of each kind."""
+    others = rows_of(explanation, second, file)
+    count = 0
+    common = 0
+    kinds: dict[str, dict[str, Any]] = defaultdict(dict)  # kind of difference -> an example per text
+    for key, row in rows_of(explanation, first, file).items():
+        if key not in others:
+            continue
+        common += 1
+        by_first = {}
+        by_second = {}
+        for name in explanation.stated.read or row.found:
+            value = row.found.get(name)
+            other_value = others[key].found.get(name)
+            if value != other_value:
+                by_first[name] = value
+                by_second[name] = other_value
+        if by_first:
+            count += 1
+            example = {**row.identity, "text": row.text, "first": by_first, "second": by_second}
+            kinds[repr((by_first, by_second))].setdefault(row.text, example)
+    return {
+        "responses": file,
+        "first": first.name,
+        "second": second.name,
+        "read_otherwise": count,
+        "of": common,
+        "examples": in_turns(kinds)[:examples],
+    }
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A row that a protocol scores."""
+
+    identity: Mapping[str, Any]  # its id
+    text: str  # the response
+    found: Values  # what was found in it
+
+
+def rows_of(explanation: Explanation, protocol: Protocol, file: str) -> dict[str, Scored]:
+    """Return the rows that a protocol scores, by their identities."""
+    matched = explanation.ready(protocol, file).matched
+    items = explanation.result(protocol, file)[explanation.benchmark.items]
+    rows = {}
+    for row, text, item in zip(matched.rows, matched.texts, items, strict=True):
+        identity = explanation.identity.identity(vars(row))
+        rows[repr(identity)] = Scored(identity, text, item)
+    return rows
+
+
+def in_turns(kinds: Mapping[str, Mapping[str, Any]]) -> list[Any]:
+    """Return the examples: first one of each kind, then the second of each."""
+    examples = []
+    for turn in zip_longest(*(of_kind.values() for of_kind in kinds.values())):
+        for example in turn:
+            if example is not None:
+                examples.append(example)
+    return examples
+
+
+# Where a number comes from
+
+
+def places(explanation: Explanation, number: str) -> Iterator[dict[str, str]]:
+    """Yield where a score is that prints as this number, in percent or not, and in its own program too."""
+    value = float(number)
+    digits = max(0, -int(Decimal(number).as_tuple().exponent))
+    half = 0.5 * 10**-digits + ROUNDING
+    for protocol in explanation.protocols:
+        names = equal_scores(explanation, protocol)
+        for file in explanation.files:
+            for key, score in flat(explanation.result(protocol, file)):
+                if not isinstance(score, float) or not is_named(key, names):
+                    continue
+                if abs(score - value) <= half or abs(100 * score - value) <= half:
+                    yield {"responses": file, "protocol": protocol.name, "score": key}
+
+
+def equal_scores(explanation: Explanation, protocol: Protocol) -> set[str]:
+    """Return the keys of the scores that a protocol's own program prints with the same value."""
+    unequal: Collection[str] = ()
+    if protocol.discrepancy is not None and discrepancy_of(explanation, protocol):
+        unequal = protocol.discrepancy.scores or explanation.benchmark.scores
+    names = set()
+    for score in explanation.benchmark.scores:
+        if protocol.reports(score) and score not in unequal:
+            names.add(protocol.called.get(score, score))
+    return names
+
+
+def is_named(key: str, names: Collection[str]) -> bool:
+    """Whether a key of a result is one of these scores, or a part of one."""
+    *above, last = key.split("/")
+    if not NO_SCORES.isdisjoint(above):
+        return False
+    whole = key.partition("/")[0]
+    return key in names or whole in names or last in names

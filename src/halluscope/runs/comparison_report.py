@@ -1,0 +1,176 @@
+"""A comparison of runs as tables and sentences."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+from string import ascii_uppercase
+
+from halluscope.benchmark import LOWER, Benchmark
+from halluscope.reporting.tables import ROWS, Cell, Notes, Number, Table, gap, plain, scored
+from halluscope.runs.comparing import Compared, Comparison
+from halluscope.stats.paired import FEWEST
+
+FEW = 10  # up to this many differences between models are all shown; of more, only those from the best model
+
+MOST = 20  # of the significant differences in groups, and in classes, so many are shown
+
+LEAST_P = 0.0001  # a p value that would be printed as 0.0000 is printed as less than this
+
+
+def of_differences(comparison: Comparison, benchmark: Benchmark, most: int = 0) -> tuple[Table, Table, Notes]:
+    """Return tables of the runs, with a letter each, and of their differences, and what a reader has to know.
+
+    If there are more than `most` differences, those from the best run are shown; 0 shows all.
+    """
+    lines = list(remarks(comparison))
+    scores = comparison.scores
+    if 0 < most < len(scores):
+        scores = with_the_best(comparison, benchmark)
+        lines.append(
+            f"{len(comparison.scores):,} differences are corrected together; those from the best run are shown"
+        )
+    letters = letters_of(comparison)
+    runs: list[list[Cell]] = []
+    for name, rows in comparison.of.items():
+        runs.append([letters[name], name, Number(rows, "d")])
+    return (
+        Table("runs", ["run", "responses", ROWS], runs, left=2),
+        table_of("differences", scores, comparison, benchmark),
+        Notes(lines),
+    )
+
+
+def remarks(comparison: Comparison) -> Iterator[str]:
+    """Yield what a reader has to know about the differences."""
+    yield "Intervals and p values are paired: both runs are scored without the same clusters of rows."
+    longer = [f"{name} has {rows:,}" for name, rows in comparison.of.items() if rows > comparison.rows]
+    if longer:
+        yield f"Compared on the {comparison.rows:,} rows that all runs have ({', '.join(longer)})."
+    for key, values in comparison.unlike.items():
+        texts = [f"{name} {value}" for name, value in zip(comparison.of, values, strict=True)]
+        yield f"The runs were not scored alike, which also changes differences: {key} is {', '.join(texts)}."
+    for score, reason in comparison.untested.items():
+        yield f"Differences in {score} are not tested. {reason}"
+
+
+def of_parts(
+    comparison: Comparison, benchmark: Benchmark, most: int | None = MOST
+) -> Iterator[Table | Notes]:
+    """Yield tables of the significant differences in groups and classes, at most so many of each, the surest first."""
+    undefined = "which are undefined in one of the runs"
+    rare = f"for which fewer than {FEWEST} images count in one of the runs"
+    parts = (("groups", comparison.groups, undefined), ("classes", comparison.classes, rare))
+    for name, compared, why_untested in parts:
+        if not compared:
+            continue
+        significant = [part for part in compared if part.holm < 1 - comparison.level]
+        surest = sorted(significant, key=attrgetter("holm"))[:most]
+        if surest:
+            yield table_of(name, surest, comparison, benchmark)
+        untested = sum(math.isnan(part.by.p) for part in compared)
+        tested = len(compared) - untested
+        line = f"{len(significant):,} of {tested:,} differences in {name} are significant, corrected together"
+        if untested:
+            line += f"; not tested: {untested:,}, {why_untested}"
+        if len(surest) < len(significant):
+            line += f"; the {most} with the smallest p are shown, all with --all or .to_pandas()"
+        yield Notes([line])
+
+
+def verdicts(comparison: Comparison, benchmark: Benchmark) -> Iterator[str]:
+    """Say for the best run and each other one whether it is better."""
+    for compared in with_the_best(comparison, benchmark):
+        yield verdict(compared, comparison, benchmark)
+
+
+def verdict(compared: Compared, comparison: Comparison, benchmark: Benchmark) -> str:
+    """Say of two runs which is better."""
+    first, second = compared.names
+    score = compared.score
+    if math.isnan(compared.by.p) and score in comparison.untested:
+        return f"{first} and {second}: their {score} is not compared. {comparison.untested[score]}"
+    p = f"p {plain(compared.holm)}"
+    if compared.holm < 0.001:
+        p = "p < 0.001"
+    if compared.better is None:
+        return f"{first} and {second}: no difference in {score} beyond chance ({p})"
+    other = first
+    if compared.better == first:
+        other = second
+    is_points = benchmark.is_points(score)
+    amount = str(scored(abs(compared.by.value), is_points))
+    if not is_points:
+        amount += " points"
+    return f"{compared.better} is better than {other}: {score} differs by {amount} ({p})"
+
+
+def winner(comparison: Comparison) -> str:
+    """Return the run that is significantly better than each other one by the first of the scores; "" if none is, or if
+    the runs are not about the same rows.
+    """
+    if set(comparison.of.values()) != {comparison.rows}:
+        return ""
+    score = comparison.scores[0].score
+    wins = Counter(compared.better for compared in comparison.scores if compared.score == score)
+    for name in comparison.of:
+        if wins[name] == len(comparison.of) - 1:
+            return name
+    return ""
+
+
+def with_the_best(comparison: Comparison, benchmark: Benchmark) -> list[Compared]:
+    """Return the differences from the best run by the first of the scores."""
+    score = comparison.scores[0].score
+    value_of: dict[str, float] = {}
+    for compared in comparison.scores:
+        if compared.score == score:
+            for name, value in zip(compared.names, compared.values, strict=True):
+                if not math.isnan(value):
+                    value_of[name] = value
+    best = ""
+    if value_of:
+        pick = min if benchmark.direction(score) == LOWER else max
+        best = pick(value_of, key=lambda name: value_of[name])
+    return [compared for compared in comparison.scores if best in compared.names]
+
+
+def letters_of(comparison: Comparison) -> dict[str, str]:
+    """Return a letter for each run, by its name: A, B, ... Z, A1, B1, ..."""
+    letters = {}
+    for number, name in enumerate(comparison.of):
+        times, place = divmod(number, len(ascii_uppercase))
+        letters[name] = ascii_uppercase[place]
+        if times:
+            letters[name] += str(times)
+    return letters
+
+
+def table_of(name: str, compared: Sequence[Compared], comparison: Comparison, benchmark: Benchmark) -> Table:
+    """Return a table of differences."""
+    letters = letters_of(comparison)
+    rows = []
+    for pair in compared:
+        row: list[Cell] = [pair.score, "-".join(letters[run] for run in pair.names)]
+        row += cells_of(pair, benchmark)
+        row.append(p_value(pair.holm))
+        row.append(letters[pair.better] if pair.better else None)
+        rows.append(row)
+    header = ["score", "runs", "1st", "2nd", "diff", "Holm p", "better"]
+    return Table(name, header, rows, left=2, intervals=("diff",))
+
+
+def cells_of(compared: Compared, benchmark: Benchmark) -> list[Cell]:
+    """Return both scores and their difference."""
+    is_points = benchmark.is_points(compared.score)
+    cells: list[Cell] = [scored(value, is_points) for value in compared.values]
+    ends = (compared.by.low, compared.by.high)
+    cells.append(gap(compared.by.value, is_points, ends))
+    return cells
+
+
+def p_value(value: float) -> Number:
+    """Return a p value as it is printed: never 0."""
+    if value < LEAST_P / 2:
+        return plain(value)._replace(text=f"<{LEAST_P}")
+    return plain(value, ".4f")

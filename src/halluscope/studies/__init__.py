@@ -1,0 +1,1 @@
+"""Tools for those who study benchmarks and judges. Nothing outside this folder and the command line imports them."""

@@ -1,0 +1,129 @@
+"""The table of a paper, from runs of several benchmarks."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import halluscope
+from halluscope.errors import RunError
+from halluscope.reporting.formats import LATEX, MARKDOWN, written
+from tests import small_datasets
+from tests.small_datasets import needs
+
+pytestmark = [pytest.mark.filterwarnings("ignore"), needs("pope"), needs("mmhal")]
+
+SAMPLINGS = ("random", "popular", "adversarial")
+
+
+@pytest.fixture
+def datasets(tmp_path):
+    return {
+        "pope": f"{small_datasets.build('pope', tmp_path / 'pope')}:coco",
+        "mmhal": str(small_datasets.build("mmhal", tmp_path / "mmhal")),
+    }
+
+
+def pope(datasets, out: Path, model: str, said: str, **options) -> Path:
+    """Score a model that says the same to all of POPE's 18 small questions."""
+    rows = []
+    for sampling in SAMPLINGS:
+        for number in range(6):
+            rows.append({"question_id": number, "sampling": sampling, "response": said})
+    file = out.parent / f"{model}.json"
+    file.write_text(json.dumps(rows))
+    halluscope.score("pope", str(file), datasets["pope"], out=out, **options)
+    return out
+
+
+def mmhal(datasets, out: Path, model: str, ratings: list[int]) -> Path:
+    rows = [{"id": number, "response": "Two dogs."} for number in range(len(ratings))]
+    file = out.parent / f"{model}.json"
+    file.write_text(json.dumps(rows))
+    given = [{"id": number, "rating": rating} for number, rating in enumerate(ratings)]
+    halluscope.score("mmhal", str(file), datasets["mmhal"], out=out, ratings=given)
+    return out
+
+
+@pytest.fixture
+def runs(datasets, tmp_path):
+    """Two models on POPE, one of them on MMHal-Bench too."""
+    (tmp_path / "runs").mkdir()
+    return [
+        pope(datasets, tmp_path / "runs/a", "yes-man", "Yes"),
+        pope(datasets, tmp_path / "runs/b", "no-man", "No"),
+        mmhal(datasets, tmp_path / "runs/c", "no-man", [6, 0, 3]),
+    ]
+
+
+def test_a_row_per_model_in_the_order_given(runs):
+    table = halluscope.table(*runs)
+    assert list(table) == ["yes-man", "no-man"]
+    assert list(halluscope.table(runs[2], runs[0], runs[1])) == ["no-man", "yes-man"]
+    pope_of = json.loads((runs[1] / "scores.json").read_text())
+    assert table["no-man"]["pope/accuracy"] == pope_of["accuracy"]
+    assert table["no-man"]["mmhal/rating"] == 3.0
+    assert table["yes-man"]["mmhal/rating"] is None
+    assert [row["model"] for row in table.rows] == ["yes-man", "no-man"]
+
+
+def test_presets_show_what_papers_print(runs):
+    decoding = halluscope.table(*runs, preset="decoding")
+    assert list(decoding["yes-man"]) == ["pope/accuracy", "pope/f1_mean"]
+    preference = halluscope.table(*runs, preset="preference")
+    assert list(preference["no-man"]) == ["mmhal/rating", "mmhal/hallucination_rate", "pope/f1_mean"]
+    printed = " ".join(written(decoding.report, MARKDOWN).split())
+    assert "There are no runs of chair, mme" in printed
+    assert "The preset decoding does not show the runs of mmhal." in printed
+
+
+def test_latex_has_one_tabular_and_arrows(runs):
+    text = written(halluscope.table(*runs, preset="preference").report, LATEX)
+    assert text.count(r"\begin{tabular}") == 1
+    assert r"MMHal-Bench Score $\uparrow$" in text and r"MMHal-Bench Hall. rate $\downarrow$" in text
+
+
+def test_named_scores(runs):
+    table = halluscope.table(*runs, scores=["pope/recall", "mmhal/rating"])
+    assert list(table["yes-man"]) == ["pope/recall", "mmhal/rating"]
+    assert table["yes-man"]["pope/recall"] == 1.0 and table["no-man"]["pope/recall"] == 0.0
+
+
+def test_only_a_sure_difference_is_highlighted(datasets, tmp_path):
+    """Recall 1 and 0 on 18 questions about few images differ beyond chance; equal models do not."""
+    same = [pope(datasets, tmp_path / name, f"m{name}", "Yes") for name in "ab"]
+    assert not any(cell.best for row in halluscope.table(*same).report[0].rows for cell in row[1:])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda datasets, out: pope(datasets, out, "other", "No", parser="strict"),
+            "cannot stand in one column: parser is pope and strict",
+        ),
+        (
+            lambda datasets, out: pope(datasets, out, "yes-man", "No"),
+            "Two runs are of POPE by 'yes-man'; expected one",
+        ),
+    ],
+)
+def test_what_cannot_stand_in_one_column(datasets, tmp_path, make, message):
+    first = pope(datasets, tmp_path / "a", "yes-man", "Yes")
+    second = make(datasets, tmp_path / "b")
+    with pytest.raises(RunError, match=re.escape(message)):
+        halluscope.table(first, second)
+
+
+def test_bad_arguments(runs):
+    with pytest.raises(ValueError, match="There is no preset 'decodin'.*Did you mean 'decoding'"):
+        halluscope.table(*runs, preset="decodin")
+    with pytest.raises(ValueError, match="pope has no score 'f7'; expected one of accuracy"):
+        halluscope.table(*runs, scores=["pope/f7"])
+    with pytest.raises(ValueError, match="There is no run of 'chair'"):
+        halluscope.table(*runs, scores=["chair/chair_i"])
+    with pytest.raises(ValueError, match="leave one of them out"):
+        halluscope.table(*runs, preset="decoding", scores=["pope/f1"])
+    with pytest.raises(RunError, match="There is no run in nowhere"):
+        halluscope.table("nowhere")
