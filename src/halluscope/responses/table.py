@@ -44,6 +44,13 @@ class Lines(Sequence[str]):
         return Lines(self._file, picked(self._numbers, places))
 
 
+def _locations(where: Sequence[str], places: Sequence[int]) -> Sequence[str]:
+    """Return the locations of some rows."""
+    if isinstance(where, Lines):
+        return where.take(places)
+    return picked(where, places)
+
+
 class Table:
     """Rows of a file; a row may lack a column that others have.
 
@@ -144,9 +151,7 @@ class Table:
 
     def take(self, places: Sequence[int]) -> "Table":
         """Return some rows, in this order."""
-        where: Sequence[str] = [] if isinstance(self.where, Lines) else picked(self.where, places)
-        if isinstance(self.where, Lines):
-            where = self.where.take(places)
+        where = _locations(self.where, places)
         rows: Sequence[Row] = ()
         if self._rows:
             rows = picked(self._rows, places)
