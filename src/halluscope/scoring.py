@@ -32,7 +32,7 @@ from halluscope.responses.naming import about
 from halluscope.responses.reading import Reading
 from halluscope.responses.ways import IMAGE, ORDER, QUESTION, STATED_ROWS
 from halluscope.sanitize import one_line, short_repr
-from halluscope.signature import changed, data_of
+from halluscope.signature import changed, data_of_texts
 from halluscope.validation import texts
 
 # How many bytes a file of responses may have so that an error about it also says what the file is, which is then read
@@ -287,9 +287,12 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> R
     others = {name: value for name, value in options.items() if name in benchmark.keywords}
     with about(matched.name):
         result: Result = benchmark.compute(matched.texts, **{**others, **ready.inputs})
-    columns = (map(attrgetter(name), matched.rows) for name in identity.id)
+    columns = [map(str, map(attrgetter(name), matched.rows)) for name in identity.id]
     part = [len(matched.rows), matched.of] if len(matched.rows) < matched.of else []
-    result |= {"matched": matched.by, "texts": data_of("texts", zip(*columns, matched.texts, strict=True))}
+    result |= {
+        "matched": matched.by,
+        "texts": data_of_texts("texts", zip(*columns, matched.texts, strict=True)),
+    }
     more = {
         "left_out": matched.left_out,
         "without_response": matched.without_response,

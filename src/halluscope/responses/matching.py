@@ -342,7 +342,7 @@ def _answered(case: Case, pairs: Pairs) -> _Answered:
     """Return the wanted rows and their responses."""
     rows = pairs.rows
     places = pairs.places
-    if pairs.way != STATED_ROWS and not all(map(case.identity.wanted, rows)):
+    if pairs.way != STATED_ROWS and len(case.wanted) < len(case.rows):
         rows = []
         places = []
         for row, place in zip(pairs.rows, pairs.places, strict=True):

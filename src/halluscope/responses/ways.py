@@ -112,16 +112,13 @@ def _keys(case: Case, theirs: Sequence[str], ours: Sequence[str], rows: Sequence
     files: dict[str, str] = {}
     if id_column in IMAGES:
         files = ids_of_files(case.rows, id_column)
-    of_responses: list[list[Any]] = []
-    of_rows: list[list[Any]] = []
-    for name, column in zip(theirs, ours, strict=True):
-        ids = _ids(case, name, files)
-        values = values_of(rows, column)
-        if not (are_whole(ids) and are_whole(values)):
-            ids = [str(key) for key in ids]
-            values = [plain_id(value) for value in values]
-        of_responses.append(ids)
-        of_rows.append(values)
+    of_responses = [_ids(case, name, files) for name in theirs]
+    of_rows = [values_of(rows, name) for name in ours]
+    # a user may name one column where several identify a row: then no key is a row's
+    for number in range(min(len(theirs), len(ours))):
+        if not (are_whole(of_responses[number]) and are_whole(of_rows[number])):
+            of_responses[number] = [str(key) for key in of_responses[number]]
+            of_rows[number] = [plain_id(value) for value in of_rows[number]]
     return Keys(keys_in(of_responses), keys_in(of_rows))
 
 
