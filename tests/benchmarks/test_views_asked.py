@@ -23,7 +23,7 @@ from halluscope.reporting.report_items import (
     Shown,
     pieces,
 )
-from halluscope.responses.match import Matched
+from halluscope.responses.matching import Matched
 from halluscope.responses.parsers import PARSERS
 from halluscope.runs import folder as folders
 from halluscope.runs import folder as runs

@@ -27,7 +27,7 @@ from halluscope.files.writing import naming, not_written, refusal
 from halluscope.network import hub_or_cache
 from halluscope.options import nearest
 from halluscope.paths import is_there, path_of
-from halluscope.reading.tables import PARQUET, Located, damaged, objects, parquet
+from halluscope.reading.tables import PARQUET, Located, cells_of, damaged, objects, parquet
 from halluscope.sanitize import short_repr
 
 Row = Mapping[str, Any]
@@ -238,45 +238,64 @@ def configs(written: str) -> list[str]:
 def read_columns(
     written: str, names: Collection[str], needed: Collection[str] = (), kind: str = ""
 ) -> Iterable[Any]:
-    """Read the rows of a file or a dataset as `read_rows` does, but of a dataset only the columns in `names`.
+    """Read the rows of a file or a dataset as `read_rows` does, but of a dataset only the columns in `names`."""
+    if Source.of(written).is_json:
+        rows: list[Any] = read_rows(written)
+        return rows
+    return _rows_of(read_batches(written, names, needed, kind))
+
+
+def _rows_of(batches: Iterable[Mapping[str, list[Any]]]) -> Iterator[dict[str, Any]]:
+    for columns in batches:
+        for cells in zip(*columns.values(), strict=True):
+            yield dict(zip(columns, cells, strict=True))
+
+
+def read_batches(
+    written: str, names: Collection[str], needed: Collection[str] = (), kind: str = ""
+) -> Iterator[dict[str, list[Any]]]:
+    """Read columns of a dataset that is no file of JSON, some rows at a time.
 
     Args:
-        written: the dataset as a user names it.
-        names: the columns that are read, where the dataset has them.
+        written: the dataset, as users name it.
+        names: the columns to read; those that it lacks are left out.
         needed: the columns that it must have.
-        kind: what has these columns, for the error.
+        kind: what has these columns, for messages.
     """
     source = Source.of(written)
-    if source.path.suffix == ".parquet" and source.split is None:
-        file = parquet(source.path)
-        if not file.metadata.num_rows:
+    is_plain = source.path.suffix == ".parquet" and source.split is None
+    if is_plain:
+        with parquet(source.path) as opened:
+            schema = opened.schema_arrow
+            rows = opened.metadata.num_rows
+        if not rows:
             raise ValueError(f"{written} holds no rows.")
-        columns = _chosen(file.schema_arrow.names, written, names, needed, kind)
-        return _unpacked(file.iter_batches(ROWS_AT_ONCE, columns=columns), source.name)
-    rows = read_rows(written)
-    if isinstance(rows, list):
-        return rows
-    columns = _chosen(rows.column_names, written, names, needed, kind)
-    batches = rows.select_columns(columns).with_format("arrow").iter(ROWS_AT_ONCE)
-    return _unpacked(batches, source.name)
-
-
-def _chosen(
-    columns: Sequence[str], written: str, names: Collection[str], needed: Collection[str], kind: str
-) -> list[str]:
-    """Return those of the names that are columns of a dataset, after checking that the needed ones are."""
-    missing = set(needed) - set(columns)
+        present = schema.names
+    else:
+        dataset = read_rows(written)
+        present = dataset.column_names
+    missing = set(needed) - set(present)
     if missing:
         raise ValueError(
             f"The dataset {written} has no column {' or '.join(sorted(missing))}; expected {kind}."
         )
-    return [name for name in names if name in columns]
+    columns = [name for name in names if name in present]
+    if is_plain:
+        return _batches_of_file(source, columns, schema)
+    batches = dataset.select_columns(columns).with_format("arrow").iter(ROWS_AT_ONCE)
+    return _cells_of_batches(batches, source.name)
 
 
-def _unpacked(batches: Iterable[Any], name: str) -> Iterator[Any]:
+def _batches_of_file(source: Source, columns: Sequence[str], schema: Any) -> Iterator[dict[str, list[Any]]]:
+    texts = [name for name in columns if str(schema.field(name).type) == "string"]
+    opened = parquet(source.path, dictionaries=texts)
+    return _cells_of_batches(opened.iter_batches(ROWS_AT_ONCE, columns=columns), source.name)
+
+
+def _cells_of_batches(batches: Iterable[Any], name: str) -> Iterator[dict[str, list[Any]]]:
     with damaged(name, PARQUET):
         for batch in batches:
-            yield from batch.to_pylist()
+            yield {column: cells_of(batch[column]) for column in batch.schema.names}
 
 
 def read_once(located: Iterable[Located], read: Callable[[Any, str, int], Any], id: str = "id") -> list[Any]:
