@@ -129,7 +129,6 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
             id=("id",),
             columns=("file_name", "question", "category", "context", "answer"),
             own=("context", "answer", "category"),
-            upstream=("question_id", "image", "text"),
             image_key="file_name",
         ),
     )
