@@ -40,7 +40,7 @@ import interval_coverage
 from halluscope.benchmarks.throne.counting import Conventions, Hits, score
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.reading import presence
-from halluscope.responses import files
+from halluscope.responses import reading
 from halluscope.stats import samples
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.corrected import Sample, correct, draw
@@ -132,7 +132,11 @@ def one_grader(
     if judge == "another":
         said = np.where(random.random(rows) < 0.15, random.permutation(said), said)
     found = samples.corrected_score(
-        said, drawn, part[drawn], whole[drawn], chances, clusters, KINDS[kind], Bootstrap(500, seed)
+        said,
+        samples.Marked(drawn, part[drawn], whole[drawn], chances),
+        clusters,
+        KINDS[kind],
+        Bootstrap(500, seed),
     )
     return (said.sum() / whole.sum(), *found.values())
 
@@ -273,12 +277,13 @@ def readings(upstream: Path) -> tuple[Bools, Bools, Bools]:
     names = [upstream / "responses" / f"pope_instruction1_{name}.jsonl" for name in FIVE]
     rules, words, there = [], [], []
     for path in names:
-        (responses,) = files.read([path])
-        for response in responses.each:
-            mentions = judge.mentions(response.text)
+        (responses,) = reading.read([path])
+        images = responses.table.cells("image_id")
+        for image, text in zip(images, responses.texts, strict=True):
+            mentions = judge.mentions(text)
             rules.append([mention.object for mention in mentions if mention.implied])
             words.append([mention.object for mention in mentions])
-            there.append(objects[response.row["image_id"]])
+            there.append(objects[image])
     tables = (COCO.presence(table) for table in (rules, words, there))
     return tuple(np.resize(table, (POPULATION, table.shape[1])) for table in tables)  # type: ignore[return-value]
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from halluscope import cli
 from halluscope.reading import presence
-from halluscope.responses import files
+from halluscope.responses import reading
 from halluscope.vocabularies import load
 from lexical_errors import main as lexical_errors
 
@@ -124,7 +124,7 @@ def prepare(upstream: Path, folder: Path) -> None:
     labels = {
         image.image_id: image.objects for image in presence.load([LABELS.replace("UPSTREAM", str(upstream))])
     }
-    images = [one.row["image_id"] for one in files.read(responses[:1])[0].each]
+    images = reading.read(responses[:1])[0].table.cells("image_id")
     number = {name: i for i, name in enumerate(load("coco").classes, 1)}
     content = {
         "images": [{"id": i, "file_name": f"COCO_val2014_{i:012}.jpg"} for i in images],

@@ -75,14 +75,19 @@ def run(script: str, is_quick: bool) -> tuple[int, Ratios]:
 
 
 def below(found: Ratios, known: Ratios) -> list[str]:
-    """Give each ratio its floor, and name those below it."""
+    """Give each ratio its floor and its most memory, and name those below or above it."""
     for key, row in found.items():
         row["floor"] = known[key]["floor"] if key in known else round(row["ratio"] / 2, 2)
-    return [
-        f"{script}, {name}: {row['ratio']:.2f} times as fast; the floor is {row['floor']}"
-        for (script, name), row in found.items()
-        if row["ratio"] < row["floor"]
-    ]
+    failed = []
+    for (script, name), row in found.items():
+        if row["ratio"] < row["floor"]:
+            failed.append(f"{script}, {name}: {row['ratio']:.2f} times as fast; the floor is {row['floor']}")
+        most = known.get((script, name), {}).get("most")
+        if most is not None:
+            row["most"] = most
+            if row["memory"] > most:
+                failed.append(f"{script}, {name}: {row['memory']:.2f} GB; at most {most} are allowed")
+    return failed
 
 
 def read() -> Ratios:
@@ -97,6 +102,7 @@ def as_toml(ratios: Ratios) -> Iterator[str]:
         yield f"\n[{script}.{json.dumps(name)}]\nratio = {row['ratio']:.2f}\nfloor = {row['floor']}\n"
         yield f"baseline = {json.dumps(row['baseline'])}\nseconds = {row['seconds']:.3f}\n"
         yield f"memory = {row['memory']:.2f}\n" if "memory" in row else ""
+        yield f"most = {row['most']}\n" if "most" in row else ""
 
 
 def with_table(text: str, ratios: Ratios) -> str:

@@ -22,7 +22,7 @@ from urllib.parse import quote
 
 import halluscope
 from halluscope import cli
-from halluscope.inspection import inspect
+from halluscope.inspection.inspecting import inspect
 from halluscope.reporting import public_files
 from halluscope.reporting.public_files import PublicFile
 from halluscope.signature import keys_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from halluscope import cli
-from halluscope.inspection import inspect
+from halluscope.inspection.inspecting import inspect
 
 QUESTION = "Is there a {} in the image?\nAnswer the question using a single word or phrase."
 THINGS = ("dog", "cat", "car")

@@ -1,8 +1,9 @@
 """Reads responses, matches them to a dataset's rows, and scores them, in the same way for each benchmark."""
 
+import gc
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -15,29 +16,23 @@ from halluscope.building import spec
 from halluscope.building.build_info import STATS, read_stats
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import LimitExceeded, MissingExtra
-from halluscope.inspection import inspect, letters
+from halluscope.inspection.inspecting import inspect
+from halluscope.inspection.printed import letters
 from halluscope.metric import Result
 from halluscope.options import ALL, MatchingOptions, check, keywords, taken
 from halluscope.paths import path_of
 from halluscope.reading.datasets import Source, check_distinct, is_subset, sources
 from halluscope.reporting import published
-from halluscope.responses import files
-from halluscope.responses.files import Given, Reading
-from halluscope.responses.match import (
-    AS_YES_NO,
-    IMAGE,
-    NOT_COMPARED,
-    ORDER,
-    QUESTION,
-    STATED_ROWS,
-    Identity,
-    Matched,
-    match,
-)
+from halluscope.responses import reading
+from halluscope.responses.given import Given
+from halluscope.responses.identity import Identity
+from halluscope.responses.matching import AS_YES_NO, NOT_COMPARED, Matched, match
 from halluscope.responses.names import PROMPT
 from halluscope.responses.naming import about
+from halluscope.responses.reading import Reading
+from halluscope.responses.ways import IMAGE, ORDER, QUESTION, STATED_ROWS
 from halluscope.sanitize import one_line, short_repr
-from halluscope.signature import changed, data_of
+from halluscope.signature import changed, data_of_texts
 from halluscope.validation import texts
 
 # How many bytes a file of responses may have so that an error about it also says what the file is, which is then read
@@ -75,6 +70,19 @@ def prepare_call(
     return benchmark, ready, chosen
 
 
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Do not look for garbage: of the millions of objects that are made here, nearly all stay."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@_without_collection()
 def prepare(
     benchmark: Benchmark,
     responses: Sequence[Given],
@@ -90,14 +98,14 @@ def prepare(
     functions = [getattr(module, name) for name in FUNCTIONS if hasattr(module, name)]
     check(options, benchmark.keywords.union(*map(keywords, functions)) - {"responses"}, benchmark.name)
     check_distinct(dataset)
-    reading = Reading(
+    how = Reading(
         [each.name for each in benchmark.datasets] or list(benchmark.reads),
         {name for each in benchmark.datasets for name in each.own or (*each.id, *each.columns)},
         one.also,
         matching,
     )
     with _inspecting(responses[0] if len(responses) == 1 else None):
-        read = files.read(responses, reading)
+        read = reading.read(responses, how)
     rows = module.load(dataset, **taken(module.load, options))
     wanted = getattr(module, "wanted", lambda row: True)
     choice = taken(wanted, options)
@@ -169,7 +177,7 @@ def _inspecting(given: Any) -> Iterator[None]:
         is_file = isinstance(given, str | Path) and path_of(given).is_file()
         if is_file and path_of(given).stat().st_size <= EXPLAINED:
             with suppress(ValueError):
-                held = inspect(given)._replace(remarks=(), problem="")
+                held = replace(inspect(given), remarks=(), problem="")
                 error = type(error)(f"{error} The file holds {held}.")
         raise error from error.__cause__
 
@@ -262,6 +270,7 @@ def among(
     return _ready(benchmark, part, options, *of)
 
 
+@_without_collection()
 def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> Result:
     """Score responses that are ready, as `halluscope.score` does.
 
@@ -278,9 +287,12 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> R
     others = {name: value for name, value in options.items() if name in benchmark.keywords}
     with about(matched.name):
         result: Result = benchmark.compute(matched.texts, **{**others, **ready.inputs})
-    columns = (map(attrgetter(name), matched.rows) for name in identity.id)
+    columns = [map(str, map(attrgetter(name), matched.rows)) for name in identity.id]
     part = [len(matched.rows), matched.of] if len(matched.rows) < matched.of else []
-    result |= {"matched": matched.by, "texts": data_of("texts", zip(*columns, matched.texts, strict=True))}
+    result |= {
+        "matched": matched.by,
+        "texts": data_of_texts("texts", zip(*columns, matched.texts, strict=True)),
+    }
     more = {
         "left_out": matched.left_out,
         "without_response": matched.without_response,

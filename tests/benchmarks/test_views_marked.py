@@ -19,7 +19,7 @@ from halluscope.benchmarks.chair.reading import CaptionReader
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reporting.report_items import Item, Shown
-from halluscope.responses.match import Matched
+from halluscope.responses.matching import Matched
 from halluscope.runs import folder as runs
 from halluscope.runs.page import shown
 from halluscope.scoring import Ready

@@ -26,7 +26,7 @@ from halluscope.harness.evaluation import TASKS, Settings
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.reading import pictures
 from halluscope.reading.datasets import read_rows
-from halluscope.responses import files
+from halluscope.responses import reading
 from halluscope.signature import data_of
 from tests.files.disk import content, full
 from tests.harness import data as harness_data
@@ -538,19 +538,19 @@ def write(file: Path, rows: list[Any]) -> Path:
     return file
 
 
-def read(file: Path) -> files.Responses:
+def read(file: Path) -> reading.Responses:
     """The samples as responses to POPE's questions."""
-    (responses,) = files.read([file], files.Reading(("pope", "pope_c")))
+    (responses,) = reading.read([file], reading.Reading(("pope", "pope_c")))
     return responses
 
 
 def test_samples_of_either_harness_become_answers(tmp_path):
     for made in (sample(), OF_LMMS_EVAL):
         responses = read(write(tmp_path / "samples.jsonl", [made]))
-        (response,) = responses.each
         assert responses.sampled and responses.name == "samples"
-        assert response.where.endswith("samples.jsonl, line 1")
-        assert response.row["question_id"] == 1 and response.text == "Yes." and "task" not in response.row
+        assert responses.table.where[0].endswith("samples.jsonl, line 1")
+        row = responses.table.row(0)
+        assert row["question_id"] == 1 and responses.texts == ["Yes."] and "task" not in row
 
 
 def test_bad_samples(tmp_path):

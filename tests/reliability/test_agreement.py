@@ -14,7 +14,7 @@ from halluscope.judging.cache import Record
 from halluscope.reliability import agreement
 from halluscope.reliability.agreement import Compared
 from halluscope.reliability.sheet import Sheet, read_sheet
-from halluscope.responses.match import Matched
+from halluscope.responses.matching import Matched
 from halluscope.runs.folder import Run
 from halluscope.runs.folder import write as write_runs
 from halluscope.scoring import Ready

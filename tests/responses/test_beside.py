@@ -5,7 +5,7 @@ import json
 import pytest
 
 import halluscope
-from halluscope.responses import files
+from halluscope.responses import reading
 from tests import small_datasets
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
@@ -43,12 +43,12 @@ def test_results_beside_samples_give_model_and_scores(form, dataset, tmp_path):
     scores |= {"pope_f1_score,none": float("nan"), "pope_precision/other": 1}
     file = samples(tmp_path, form, model_name="org/model-7b", results={"pope_random": scores})
     result = halluscope.score("pope", file, f"{dataset}:coco", sampling="random")
-    assert files.read([file])[0].name == "org/model-7b"
+    assert reading.read([file])[0].name == "org/model-7b"
     assert result["printed"] == {"accuracy": 0.5} and result["accuracy"] == 0.5
 
 
 def test_without_results_the_file_names_the_model(tmp_path):
-    (read,) = files.read([samples(tmp_path, "lmms-eval")])
+    (read,) = reading.read([samples(tmp_path, "lmms-eval")])
     assert read.name == "20260218_234435_samples_pope_random" and not read.figures
 
 
@@ -56,7 +56,7 @@ def test_without_results_the_file_names_the_model(tmp_path):
 def test_other_results_state_nothing(results, tmp_path):
     file = samples(tmp_path, "lmms-eval")
     (tmp_path / FORMS["lmms-eval"][1]).write_text(json.dumps(results))
-    assert files.read([file])[0].name == file.stem
+    assert reading.read([file])[0].name == file.stem
 
 
 def test_two_runs_of_one_model_keep_their_files_names(tmp_path):
@@ -65,5 +65,5 @@ def test_two_runs_of_one_model_keep_their_files_names(tmp_path):
         for folder in (tmp_path / "a", tmp_path / "b")
         if not folder.mkdir()
     ]
-    assert [one.name for one in files.read(both)] == [f"{folder}/{both[0].stem}" for folder in "ab"]
-    assert files.read([("mine", both[0]), both[1]])[0].name == "mine"
+    assert [one.name for one in reading.read(both)] == [f"{folder}/{both[0].stem}" for folder in "ab"]
+    assert reading.read([("mine", both[0]), both[1]])[0].name == "mine"

@@ -8,7 +8,7 @@ import pytest
 
 import halluscope
 from halluscope import cli
-from halluscope.responses.files import located
+from halluscope.responses.reading import located
 from halluscope.vocabularies import load
 from tests import small_datasets
 from tests.responses.test_by_content import IMAGES, THINGS, questions_file

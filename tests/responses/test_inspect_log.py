@@ -14,7 +14,7 @@ import zstandard
 from halluscope import limits
 from halluscope.errors import BuildError, LimitExceeded, MissingExtra
 from halluscope.files import opening
-from halluscope.responses import files
+from halluscope.responses import reading
 
 
 def sample(number: int = 1, **changes: Any) -> dict[str, Any]:
@@ -65,8 +65,8 @@ def write_eval(file: Path, samples: list[Any]) -> Path:
     return write_zip(file, {"header.json": b"{}", **named, "summaries.json": b"[]"})
 
 
-def read(file: Path) -> files.Responses:
-    (responses,) = files.read([file], files.Reading(("pope",), parts={}))
+def read(file: Path) -> reading.Responses:
+    (responses,) = reading.read([file], reading.Reading(("pope",), parts={}))
     return responses
 
 
@@ -75,19 +75,16 @@ def test_a_log_holds_responses(tmp_path: Path, write: Any) -> None:
     ending = {write_eval: "eval", write_json: "json"}[write]
     responses = read(write(tmp_path / f"2026_pope.{ending}", [sample(1), sample(2)]))
     assert responses.name == "2026_pope" and responses.sampled
-    assert [response.text for response in responses.each] == ["Yes.", "Yes."]
-    row = responses.each[1].row
+    assert responses.texts == ["Yes.", "Yes."]
+    row = responses.table.row(1)
     assert row["question_id"] == 2 and row["sampling"] == "random" and "halluscope_task" not in row
 
 
 def test_a_request_that_failed_is_no_response(tmp_path: Path) -> None:
     failed = sample(2, output={"choices": [], "completion": ""}, error={"message": "no route"})
-    assert len(read(write_eval(tmp_path / "a.eval", [sample(1), failed])).each) == 1
+    assert len(read(write_eval(tmp_path / "a.eval", [sample(1), failed]))) == 1
     silent = sample(2, output={"choices": [{"message": {"content": ""}}], "completion": ""})
-    assert [one.text for one in read(write_eval(tmp_path / "b.eval", [sample(1), silent])).each] == [
-        "Yes.",
-        "",
-    ]
+    assert read(write_eval(tmp_path / "b.eval", [sample(1), silent])).texts == ["Yes.", ""]
 
 
 def test_a_sample_that_was_written_again_counts_once(tmp_path: Path) -> None:
@@ -96,7 +93,7 @@ def test_a_sample_that_was_written_again_counts_once(tmp_path: Path) -> None:
         for text in ("No.", "Yes."):
             again = sample(1, output={"choices": [{}], "completion": text})
             archive.writestr("samples/1_epoch_1.json", json.dumps(again))
-    assert [response.text for response in read(file).each] == ["Yes."]
+    assert read(file).texts == ["Yes."]
 
 
 @pytest.mark.parametrize("write", [write_eval, write_json])
@@ -158,11 +155,11 @@ def test_the_name_of_a_sample_cannot_steer_a_terminal(tmp_path: Path, content: b
 
 def test_every_byte_of_a_zip_matters_or_changes_nothing(tmp_path: Path) -> None:
     file = write_eval(tmp_path / "a.eval", [sample(1)])
-    whole, expected = file.read_bytes(), read(file).each[0].text
+    whole, expected = file.read_bytes(), read(file).texts[0]
     for place in range(0, len(whole), 3):
         file.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
         try:
-            assert read(file).each[0].text == expected
+            assert read(file).texts[0] == expected
         except (ValueError, LimitExceeded):
             continue
     for end in range(0, len(whole), 50):
@@ -190,7 +187,7 @@ def test_members_that_zipfile_knows(tmp_path: Path) -> None:
     for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         with zipfile.ZipFile(tmp_path / "a.eval", "w", method) as archive:
             archive.writestr("samples/1_epoch_1.json", json.dumps(sample(1)))
-        assert len(read(tmp_path / "a.eval").each) == 1
+        assert len(read(tmp_path / "a.eval")) == 1
 
 
 def test_without_zstandard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

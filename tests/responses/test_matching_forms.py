@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import halluscope
+import halluscope.inspection.inspecting
 from halluscope import vocabularies
 from tests import small_datasets
 
@@ -127,7 +128,7 @@ def test_a_question_file_without_labels_whose_line_breaks_are_written_out(upstre
     ]
     results = [scored(responses, [str(file)]) for file in (plain, written_out)]
     assert results[0]["accuracy"] == results[1]["accuracy"] and results[1]["rows"] == 8910
-    assert halluscope.inspection.inspect(written_out).benchmarks == ["pope"]
+    assert halluscope.inspection.inspecting.inspect(written_out).benchmarks == ["pope"]
 
 
 # Images and addresses of images
@@ -283,7 +284,7 @@ def test_a_half_last_line(form, questions, tmp_path, ran):
     (result,) = json.loads(printed.out)
     assert (result["rows"], result["accuracy"], result["part"]) == (14, 1.0, [14, 15])
     assert result["cut_ends"] == 1 and f"{place} is cut off, and left out" in printed.err
-    found = halluscope.inspection.inspect(file)
+    found = halluscope.inspection.inspecting.inspect(file)
     assert found.rows == 14 and "cut off" in str(found) and "--partial" in found.command
 
 
@@ -444,7 +445,7 @@ def test_the_authors_own_evaluation_file(upstream, tmp_path, ran):
         warnings.simplefilter("ignore")
         result = scored(responses, str(tmp_path / "mmhal"), "mmhal", ratings=str(ratings))
     assert result["rating/adversarial"] < result["rating/environment"] and result["questions"] == 96
-    found = halluscope.inspection.inspect(ratings)
+    found = halluscope.inspection.inspecting.inspect(ratings)
     assert (found.kind, found.rows, found.benchmarks) == ("verdicts", 96, ["mmhal"])
     assert f"--ratings {ratings}" in found.command
 

@@ -15,7 +15,7 @@ import pytest
 
 import halluscope
 from halluscope import cli
-from halluscope.inspection import inspect
+from halluscope.inspection.inspecting import inspect
 
 QUESTIONS = 60
 OTHER = {"yes": "no", "no": "yes"}

@@ -18,8 +18,10 @@ from halluscope.errors import LimitExceeded
 from halluscope.options import MatchingOptions
 from halluscope.reading.presence import ImageObjects
 from halluscope.responses import parsers, thoughts
-from halluscope.responses.files import TEXTS, Reading, read, text_of
-from halluscope.responses.match import IDS, ORDER, Identity, match
+from halluscope.responses.identity import IDS, Identity
+from halluscope.responses.matching import match
+from halluscope.responses.reading import TEXTS, Reading, read, text_of
+from halluscope.responses.ways import ORDER
 
 IMAGES = [ImageObjects(7, ["dog"], "000007.jpg"), ImageObjects(3, [], "000003.jpg"), ImageObjects(9, ["cat"])]
 DESCRIBED = Identity(("image_id",), partial_ok=True)
@@ -93,8 +95,8 @@ def test_a_row_of_the_dataset_is_no_response():
         ValueError, match=r"responses\[0\] is a row of the dataset, whose 'answer' is the right"
     ):
         responses([row], dataset={*row})
-    assert responses([row | {"response": "No."}], dataset={*row}).each[0].text == "No."
-    assert responses([row], dataset={*row, "object"}).each[0].text == "yes"
+    assert responses([row | {"response": "No."}], dataset={*row}).texts == ["No."]
+    assert responses([row], dataset={*row, "object"}).texts == ["yes"]
 
 
 @pytest.mark.parametrize(
@@ -193,10 +195,10 @@ def test_parts_say_in_their_names_what_their_rows_do_not(tmp_path):
     both = lines(tmp_path / "random_or_popular.jsonl", {"question_id": 1, "response": "c"})
     found = responses(f"llava={one},{two},{both}", parts=parts)
     assert found.name == "llava" and found.source == f"{one}, {two}, {both}"
-    assert [response.row.get("sampling") for response in found.each] == ["random", "own", None]
-    assert [response.where for response in found.each] == [f"{file}, line 1" for file in (one, two, both)]
-    assert [response.text for response in responses(f"llava={one},{two}", limit=1).each] == ["a"]
-    assert "sampling" not in responses(f"llava={one}", parts=parts).each[0].row
+    assert found.table.cells("sampling") == ["random", "own", None]
+    assert found.table.where == [f"{file}, line 1" for file in (one, two, both)]
+    assert responses(f"llava={one},{two}", limit=1).texts == ["a"]
+    assert "sampling" not in responses(f"llava={one}", parts=parts).table.columns
 
 
 # Matching by ids
@@ -262,7 +264,7 @@ def test_file_names_that_share_their_last_part():
 
 
 def test_a_column_of_ids_that_is_named():
-    mine = DESCRIBED._replace(options=MatchingOptions(id_column="picture"))
+    mine = replace(DESCRIBED, options=MatchingOptions(id_column="picture"))
     row = {"picture": 3, "image_id": "of something else", "response": ""}
     assert matched([row], mine).rows == IMAGES[1:2] and matched([row], mine).by == "picture"
     bare = [{"image_id": image.image_id, "response": ""} for image in IMAGES]
@@ -306,7 +308,7 @@ def test_questions_are_answered_whole_and_scored_in_their_order():
         r"them, or pass --partial \(partial=True\)",
     ):
         matched(some, ALL, ASKED)
-    part = matched(some, ALL._replace(options=MatchingOptions(partial=True)), ASKED)
+    part = matched(some, replace(ALL, options=MatchingOptions(partial=True)), ASKED)
     assert (part.rows, part.texts, part.of) == (ASKED[1:], texts[1:], 4)
 
 
@@ -346,7 +348,7 @@ def test_rows_that_are_not_wanted_are_left_out_with_their_responses():
     with pytest.raises(ValueError, match="holds no response to any of the 2 rows that the options select"):
         matched(
             [answer(question) for question in ASKED[:2]],
-            popular._replace(options=MatchingOptions(partial=True)),
+            replace(popular, options=MatchingOptions(partial=True)),
             ASKED,
         )
     nothing = Identity(ALL.id, ALL.also, wanted=lambda row: False)
@@ -355,7 +357,7 @@ def test_rows_that_are_not_wanted_are_left_out_with_their_responses():
 
 
 def test_responses_about_another_value_than_the_one_that_is_wanted_are_left_out():
-    only = ALL._replace(only={"sampling": "popular"})
+    only = replace(ALL, only={"sampling": "popular"})
     rows = [answer(question) for question in ASKED]
     got = matched(rows, only, ASKED[2:])
     assert (got.rows, got.left_out, got.by) == (ASKED[2:], 2, "question_id and sampling")
@@ -489,7 +491,7 @@ def test_the_sampling_must_be_the_rows(column):
 
 
 def test_another_prompt_than_the_benchmarks_is_counted():
-    asked = DESCRIBED._replace(prompt="Describe this image.")
+    asked = replace(DESCRIBED, prompt="Describe this image.")
     said = ["Describe this image.", "USER: Describe  this image.\nASSISTANT:", "", None, "What is it?"]
     rows = [ImageObjects(n, []) for n in range(len(said))]
     given = [{"image_id": n, "prompt": prompt, "response": ""} for n, prompt in enumerate(said)]
@@ -498,7 +500,7 @@ def test_another_prompt_than_the_benchmarks_is_counted():
 
 
 def test_a_list_of_one_text_is_that_text():
-    asked = DESCRIBED._replace(prompt="Describe this image.")
+    asked = replace(DESCRIBED, prompt="Describe this image.")
     for column in ("prompt", "query", "instruction", "question"):
         for said, others in (("What is it?", 1), ("Describe this image.", 0)):
             for value in (said, [said], (said,), np.array([said])):
@@ -521,7 +523,7 @@ def test_what_is_no_text_is_ignored_aloud(column):
         given_ = {"image_id": 7, "question_id": 1, "sampling": "random", column: value, "response": ""}
         return match(responses([given_]), [row], identity).uncompared
 
-    for identity, row in ((ALL, ASKED[0]), (DESCRIBED._replace(prompt="Describe this image."), IMAGES[0])):
+    for identity, row in ((ALL, ASKED[0]), (replace(DESCRIBED, prompt="Describe this image."), IMAGES[0])):
         for value in (7, True, {"role": "user"}, ["What?", "Why?"], [["What?"]], [7]):
             is_read = column != "text" or identity is ALL
             assert ignored(value, row, identity) == ({column: 1} if is_read else {})
@@ -640,7 +642,7 @@ def test_a_response_may_repeat_its_question():
 
 
 def test_a_prompt_is_no_response():
-    identity = DESCRIBED._replace(prompt="Describe this image.")
+    identity = replace(DESCRIBED, prompt="Describe this image.")
     rows = [{"image_id": 7, "text": "Describe this  image."}, {"image_id": 3, "text": "Describe this image."}]
     with pytest.raises(ValueError, match="holds questions, not responses"):
         matched(rows, identity)

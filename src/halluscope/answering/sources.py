@@ -169,7 +169,7 @@ def _in_folder(
         keys = stored[dataset.image_key]
         names = dict(zip(keys, stored[dataset.file], strict=True))
     else:
-        names = pictures.called(folder, wanted)
+        names = pictures.file_names(folder, wanted)
     file_of_key = {}
     for value in wanted:
         file = names.get(value, str(value))
@@ -189,7 +189,7 @@ def find_images(
     """
     if not dataset:
         path = path_of(folder or "")
-        file_of_name = pictures.called(path, wanted)
+        file_of_name = pictures.file_names(path, wanted)
         return file_of_name, pictures.of_folder(path, set(file_of_name.values()), keep=0)
     source = open_source(dataset, folder, keep=0)
     key_of_name = {}

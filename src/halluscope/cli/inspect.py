@@ -13,8 +13,8 @@ def inspect(files: Files, /, *, json: bool = False) -> None:
         files: files of any kind: responses, scores
         json: print JSON instead of text
     """
-    from halluscope.inspection import DATASET
-    from halluscope.inspection import inspect as inspected
+    from halluscope.inspection.inspecting import DATASET
+    from halluscope.inspection.inspecting import inspect as inspected
 
     contents = []
     failed = []

@@ -121,7 +121,8 @@ def score(
     for model in ready:
         for variant in scoring.variants(benchmark, choice.options):
             variant.update(bootstrap=resampling.bootstrap, seed=resampling.seed)
-            scored.append(runs.score(benchmark, model, variant, noted))
+            with_items = bool(output.out or benchmark.judges)
+            scored.append(runs.score(benchmark, model, variant, noted, items=with_items))
     _tell_hints(scored)
     if output.out:
         runs.write(scored, output.out)

@@ -24,7 +24,7 @@ from halluscope.reliability.sheet import (
     read_sheet,
     write,
 )
-from halluscope.responses import files
+from halluscope.responses import reading
 from halluscope.runs import certifying as graders
 from halluscope.runs.folder import check
 from halluscope.sanitize import one_line
@@ -125,9 +125,10 @@ def make(
 
 def _rows(sample: Sample) -> Draft:
     texts = {}
-    for file in files.read(sample.responses):
-        files.check_complete(file)
-        texts[file.name] = [{**response.row, "response": response.text} for response in file.each]
+    for file in reading.read(sample.responses):
+        reading.check_complete(file)
+        rows_of_file = zip(file.table.rows(), file.texts, strict=True)
+        texts[file.name] = [{**row, "response": text} for row, text in rows_of_file]
     images = review.Images(read_rows(sample.rows), sample.images, Source.of(sample.rows).folder)
     rows = review.draw(images, sample.size, sample.seed, sample.stratum, texts)
     return Draft(rows, f"Review of {Path(sample.rows).name}")

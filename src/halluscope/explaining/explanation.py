@@ -12,8 +12,8 @@ from halluscope.explaining.protocols import Protocol, Protocols, Way
 from halluscope.metric import Result
 from halluscope.options import MatchingOptions, taken
 from halluscope.reporting.tables import Values, below
-from halluscope.responses.files import Given
-from halluscope.responses.match import single_spaced
+from halluscope.responses.given import Given
+from halluscope.responses.identity import single_spaced
 from halluscope.responses.read_otherwise import WARNING as READ_OTHERWISE
 from halluscope.sanitize import short_repr
 from halluscope.scoring import Ready

@@ -12,7 +12,7 @@ from halluscope.explaining.explanation import Explanation, question_of
 from halluscope.explaining.protocols import Protocol
 from halluscope.reporting.tables import NO_SCORES, Values, flat
 from halluscope.responses.column_facts import plain_question
-from halluscope.responses.match import single_spaced
+from halluscope.responses.identity import single_spaced
 
 ROUNDING = 1e-9
 

@@ -6,7 +6,7 @@ from typing import Any
 from halluscope.explaining.explanation import Explanation, by_reason
 from halluscope.explaining.protocols import CHOSEN
 from halluscope.reporting.tables import Cell, Notes, Report, Table, Values, scored
-from halluscope.responses.match import single_spaced
+from halluscope.responses.identity import single_spaced
 from halluscope.runs.results import signatures
 from halluscope.sanitize import one_line, quoted, short_repr
 

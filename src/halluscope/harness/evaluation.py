@@ -17,7 +17,7 @@ from halluscope.files.opening import parse, read_text
 from halluscope.options import check, taken
 from halluscope.reading.datasets import Row
 from halluscope.reading.datasets import Source as Written
-from halluscope.responses.files import TASK
+from halluscope.responses.logs import TASK
 from halluscope.responses.names import PROMPT
 from halluscope.sanitize import one_line, short_repr
 

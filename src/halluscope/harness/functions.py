@@ -23,7 +23,7 @@ from halluscope.errors import OutputError
 from halluscope.files.writing import json_line, new_file
 from halluscope.harness.evaluation import Evaluation, Scored, Settings, marks, reason, title
 from halluscope.paths import cache_folder
-from halluscope.responses.files import TASK
+from halluscope.responses.logs import TASK
 from halluscope.responses.names import PROMPT
 from halluscope.sanitize import one_line
 from halluscope.stats.tallies import standard_error

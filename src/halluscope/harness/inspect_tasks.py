@@ -320,6 +320,11 @@ def dash_b(**settings: Any) -> Task:
 
 
 @task
+def llava_bench(**settings: Any) -> Task:
+    return of_dataset("llava_bench", **settings)
+
+
+@task
 def mme(**settings: Any) -> Task:
     return of_dataset("mme", **settings)
 

@@ -23,7 +23,7 @@ from halluscope.reporting.page.html_template import data_uri
 from halluscope.reporting.page.writing import Report
 from halluscope.reporting.report_items import Shown
 from halluscope.reporting.tables import Values, flat
-from halluscope.responses.files import text_of
+from halluscope.responses.reading import text_of
 from halluscope.runs.page import of_result, shown_result
 from halluscope.sanitize import short_repr
 from halluscope.validation import word

@@ -225,19 +225,37 @@ def _parquet(file: Readable, choices: Choices) -> Iterator[Located]:
             done += len(rows)
 
 
-def parquet(file: Readable, content: Any = None) -> Any:
-    """Open a Parquet file (`content`: its bytes), after checking the sizes that it states: rows, unpacked groups."""
+def parquet(file: Readable, content: Any = None, dictionaries: Sequence[str] = ()) -> Any:
+    """Open a Parquet file, after checking the sizes that it states: rows, unpacked groups.
+
+    Args:
+        file: the file.
+        content: its bytes, if they were read.
+        dictionaries: columns whose cells are read as numbers of their different texts.
+    """
     from pyarrow.parquet import ParquetFile  # alone: the library datasets takes a second to import
 
     check_file(file)
     with damaged(file, PARQUET):
-        opened = ParquetFile(content or file)
+        opened = ParquetFile(content or file, read_dictionary=list(dictionaries))
         limits.check("rows", opened.metadata.num_rows, str(file))
         limits.check("columns", opened.metadata.num_columns, str(file))
         for group in map(opened.metadata.row_group, range(opened.metadata.num_row_groups)):
             limits.check("unpacked", group.total_byte_size, str(file))
         _check_header(opened.schema_arrow.names, file)
     return opened
+
+
+def cells_of(column: Any) -> list[Any]:
+    """Return the cells of an Arrow column; a text that recurs is held once."""
+    if str(column.type) == "string":
+        if hasattr(column, "combine_chunks"):
+            column = column.combine_chunks()
+        column = column.dictionary_encode()
+    if not hasattr(column, "dictionary"):
+        return list(column.to_pylist())
+    texts = column.dictionary.to_pylist()
+    return [None if number is None else texts[number] for number in column.indices.to_pylist()]
 
 
 def _spreadsheet(file: Readable, choices: Choices) -> Iterator[Located]:

@@ -242,10 +242,11 @@ def _shares(sheet: Sheet) -> tuple[Any, Report]:
         report.append(Table("models", ["model", "rows", f"{first} %", f"{second} %"], cells))
     if strata:  # THRONE, supplement, Table 3
         total = sum(sheet.sizes().values())
-        cells = [
-            [name, rows, share(rows / total), judgements, errors, share(errors / judgements)]
-            for name, (rows, judgements, errors) in strata.items()
-        ]
+        cells = []
+        for name, stratum in strata.items():
+            of_rows = share(stratum.rows / total)
+            of_judgements = share(stratum.errors / stratum.judgements)
+            cells.append([name, stratum.rows, of_rows, stratum.judgements, stratum.errors, of_judgements])
         header = ["stratum", "rows", "share %", "marked", second, f"{second} %"]
         report.append(Table("strata", header, cells))
     return models or result, [*report, Notes([f"signature: {result['signature']}"])]

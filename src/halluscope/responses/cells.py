@@ -1,10 +1,11 @@
 """What a cell of a file of responses holds: a text, a label, or nothing."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from halluscope.responses.names import TEXTS
+from halluscope.responses.table import kinds
 
 # Labels that files have in place of the texts "yes" and "no"
 YES_NO = ({"1": "yes", "0": "no"}, {"true": "yes", "false": "no"}, {"y": "yes", "n": "no"})
@@ -15,6 +16,11 @@ _HALF = re.compile("[\ud800-\udfff]")
 def is_nothing(cell: Any) -> bool:
     """Whether a cell holds no value: null, or pandas' NaN."""
     return cell is None or (isinstance(cell, float) and cell != cell)
+
+
+def are_plain(cells: Sequence[Any]) -> bool:
+    """Whether all cells are texts without a character outside ASCII, which stand for themselves."""
+    return kinds(cells) == {str} and all(map(str.isascii, cells))
 
 
 def text_in(cell: Any) -> str | None:
@@ -61,7 +67,7 @@ def yes_no_labels(cells: Iterable[Any]) -> Mapping[str, str]:
         if is_nothing(cell):
             continue
         labels.add(label_in(cell))
-        if len(labels) > 2:
+        if "" in labels or len(labels) > 2:
             return {}
     for pair in YES_NO:
         if labels and labels <= pair.keys():

@@ -78,14 +78,8 @@ class Facts:
 
 def facts_of(name: str, texts: Texts, expected: Expected) -> Facts:
     """Return what a column holds."""
-    example = 0
-    filled = 0
-    for place, text in enumerate(texts):
-        if not text:
-            continue
-        if not filled:
-            example = place
-        filled += 1
+    filled = len(texts) - texts.count(None) - texts.count("")
+    example = next((place for place, text in enumerate(texts) if text), 0)
     return Facts(
         name=name,
         rows=len(texts),
@@ -132,8 +126,10 @@ def _are_often_right(texts: Texts, answers: Sequence[Any]) -> bool:
     return _share_right(texts, answers, places[:: _step(len(places))]) >= OFTEN
 
 
-def _with_both(texts: Texts, answers: Sequence[Any]) -> list[int]:
+def _with_both(texts: Texts, answers: Sequence[Any]) -> Sequence[int]:
     """Return the places of the rows that have a text and a right answer."""
+    if all(texts) and all(answers):
+        return range(len(texts))
     return [place for place, answer in enumerate(answers) if answer and texts[place]]
 
 

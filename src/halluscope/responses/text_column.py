@@ -6,12 +6,10 @@ texts is taken, or the file is refused. A row without a text in the column has n
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from halluscope.reading.columns import plain
-from halluscope.reading.tables import Located
 from halluscope.responses.cells import is_nothing, label_in, text_in, yes_no_labels
 from halluscope.responses.column_facts import (
     FEWEST_ROWS,
@@ -33,9 +31,8 @@ from halluscope.responses.names import (
     TEXTS,
     is_image_file,
 )
+from halluscope.responses.table import Table
 from halluscope.sanitize import one_line, short_repr
-
-Row = Mapping[str, Any]
 
 # How many columns are looked at for responses, and how many characters of a name are shown
 MOST_COLUMNS = 200
@@ -44,41 +41,27 @@ SHOWN = 80
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-@dataclass(frozen=True)
-class Table:
-    """The rows of a file."""
-
-    source: str  # the file, for messages
-    where: Sequence[str]  # the location of each row, for messages
-    rows: Sequence[Row]
-
-    @classmethod
-    def of(cls, source: str, located: Sequence[Located]) -> "Table":
-        """Return the rows of a file, given with their locations."""
-        return cls(source, [where for where, _ in located], [row for _, row in located])
-
-
 # Which column, by names
 
 
-def by_name(rows: Sequence[Row], without: str = "") -> str:
+def by_name(table: Table, without: str = "") -> str:
     """Return the column that is named like one of responses: the first of `TEXTS`, or the only other; "" for none.
 
     Args:
-        rows: all rows of a file.
+        table: all rows of a file.
         without: a column that does not hold the responses, whatever its name.
     """
-    names = columns_of(rows)
+    names = table.names
     _, listed = first_named([name for name in names if name != without])
     if listed:
         return listed
     if len(names) > 1 and not set(names).intersection(IDS + QUESTIONS):
         return ""
     candidates = [name for name in _named_like_responses(names) if name not in TEXTS and name != without]
-    candidates = _first_two_with_texts(rows, candidates)
+    candidates = _first_two_with_texts(table, candidates)
     if not candidates and not without:
-        candidates = _first_two_with_texts(rows, _named_otherwise(names))
-        candidates = [name for name in candidates if _is_full(rows, name)]
+        candidates = _first_two_with_texts(table, _named_otherwise(names))
+        candidates = [name for name in candidates if _is_full(table, name)]
     if len(candidates) != 1:
         return ""
     return candidates[0]
@@ -95,14 +78,6 @@ def first_named(names: Iterable[str], columns: Sequence[str] = ()) -> tuple[Sequ
         if name in present:
             return known, name
     return known, ""
-
-
-def columns_of(rows: Sequence[Row]) -> list[str]:
-    """Return the columns that any row has, in their order."""
-    names: dict[str, None] = {}
-    for columns in dict.fromkeys(map(tuple, rows)):
-        names.update(dict.fromkeys(columns))
-    return [name for name in names if isinstance(name, str)]
 
 
 def _named_like_responses(names: Sequence[str]) -> list[str]:
@@ -136,55 +111,52 @@ def _has_no_known_use(name: str, present: Collection[str]) -> bool:
     return plain_name == name or plain_name not in present
 
 
-def _first_two_with_texts(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
+def _first_two_with_texts(table: Table, names: Sequence[str]) -> list[str]:
     columns = []
     for name in names:
-        if _holds_texts(rows, name):
+        if _holds_texts(table, name):
             columns.append(name)
         if len(columns) == 2:
             break
     return columns
 
 
-def _holds_texts(rows: Sequence[Row], name: str) -> bool:
+def _holds_texts(table: Table, name: str) -> bool:
     """Whether each cell of a column is nothing or a text, some with letters, and no image's name or question."""
     has_letters = False
-    for row in rows:
-        cell = row.get(name)
+    questions = table.cells("question")
+    for cell, question in zip(table.cells(name), questions, strict=True):
         if is_nothing(cell):
             continue
         if not isinstance(cell, str) or is_image_file(cell):
             return False
-        if cell and cell == row.get("question"):
+        if cell and cell == question:
             return False
         if not has_letters:
             has_letters = _LETTER.search(cell) is not None
     return has_letters
 
 
-def _is_full(rows: Sequence[Row], name: str) -> bool:
-    return not any(is_nothing(row.get(name)) for row in rows)
+def _is_full(table: Table, name: str) -> bool:
+    return not any(is_nothing(cell) for cell in table.cells(name))
 
 
 # Rows without a response
 
 
-def missing(rows: Sequence[Row], columns: Sequence[str], blank: bool) -> list[bool]:
+def missing(table: Table, columns: Sequence[str], blank: bool) -> list[bool]:
     """Return which rows have no text in any of some columns.
 
     Args:
-        rows: the rows of a file.
+        table: the rows of a file.
         columns: the column with the responses, or several, of which each row has one.
         blank: whether an empty cell is none, as in a table, which cannot tell an empty text from none.
     """
-    lacking = []
-    for row in rows:
-        lacks = True
-        for name in columns:
-            cell = row.get(name)
-            if not is_nothing(cell) and not (blank and cell == ""):
-                lacks = False
-        lacking.append(lacks)
+    lacking = [True] * len(table)
+    for name in columns:
+        for place, cell in enumerate(table.cells(name)):
+            if not is_nothing(cell) and not (blank and isinstance(cell, str) and not cell):
+                lacking[place] = False
     return lacking
 
 
@@ -198,18 +170,18 @@ def refuse_missing(table: Table, columns: Sequence[str], rows: int) -> None:
     """
     column = one_line(columns[0], SHOWN)
     named = " or ".join(one_line(name, SHOWN) for name in columns)
-    first = table.rows[0]
+    cells = table.cells(columns[0])
     state = f"it has no {named}"
-    if columns[0] in first:
-        state = f"{named} is {short_repr(first[columns[0]])}"
+    if table.has(0, columns[0]):
+        state = f"{named} is {short_repr(cells[0])}"
     blank = ""
-    if any(row.get(columns[0]) == "" for row in table.rows):
+    if any(isinstance(cell, str) and not cell for cell in cells):
         blank = (
             " An empty cell of a table counts as none; if the LVLM said nothing there, say so: --text-column "
             f"{column}."
         )
     raise ValueError(
-        f"{table.source}: {len(table.rows):,} of {rows:,} rows have no response, the first of them {table.where[0]}: "
+        f"{table.source}: {len(table):,} of {rows:,} rows have no response, the first of them {table.where[0]}: "
         f"{state}; expected the LVLM's text in each row. Ask the LVLM about them, or pass --partial (partial=True) to "
         f"leave them out. If another column holds their texts, name both: --text-column {column} OTHER (text_column)."
         f"{blank}"
@@ -245,7 +217,7 @@ def decide(table: Table, column: str, texts: Texts, expected: Expected) -> Choic
         return _instead_of(table, facts, expected)
     if not facts.is_constant and column != CAPTION:
         return Choice(column)
-    varied = _varied(beside(table.rows, column, expected))
+    varied = _varied(beside(table, column, expected))
     if facts.is_constant and not varied:
         return Choice(column, _about_one_text(facts))
     # an LVLM may say yes to all, but nobody is asked nothing but "Yes"
@@ -258,7 +230,7 @@ def decide(table: Table, column: str, texts: Texts, expected: Expected) -> Choic
 
 def _instead_of(table: Table, facts: Facts, expected: Expected) -> Choice:
     """Return the only other column of texts, where a column holds right answers or prompts."""
-    columns = beside(table.rows, facts.name, expected)
+    columns = beside(table, facts.name, expected)
     candidates = _varied(columns)
     if not candidates:  # an LVLM that says the same to all
         candidates = [candidate for candidate in columns if not candidate.is_sentence]
@@ -275,35 +247,35 @@ def _varied(columns: Sequence[Facts]) -> list[Facts]:
     return [facts for facts in columns if facts.same is None]
 
 
-def beside(rows: Sequence[Row], column: str, expected: Expected) -> list[Facts]:
+def beside(table: Table, column: str, expected: Expected) -> list[Facts]:
     """Return the other columns that may hold responses; those of equal texts once."""
-    names = columns_of(rows)
+    names = table.names
     named = [name for name in _named_like_responses(names) if name != column]
-    columns = _usable(rows, named, expected)
+    columns = _usable(table, named, expected)
     if columns:
         return columns
-    unnamed = [name for name in _named_otherwise(names) if _holds_texts(rows, name)]
-    for facts in _usable(rows, unnamed, expected):
-        if _are_responses(_texts(rows, facts.name), expected):
+    unnamed = [name for name in _named_otherwise(names) if _holds_texts(table, name)]
+    for facts in _usable(table, unnamed, expected):
+        if _are_responses(_texts(table, facts.name), expected):
             columns.append(facts)
     return columns
 
 
-def _usable(rows: Sequence[Row], names: Sequence[str], expected: Expected) -> list[Facts]:
+def _usable(table: Table, names: Sequence[str], expected: Expected) -> list[Facts]:
     """Return those of some columns that have a text in at least half of the rows, and neither answers nor prompts."""
     columns: dict[tuple[str | None, ...], Facts] = {}
     for name in names[:MOST_COLUMNS]:
-        texts = _texts(rows, name)
+        texts = _texts(table, name)
         facts = facts_of(name, texts, expected)
         is_text = _LETTER.search(texts[facts.example] or "") is not None
-        if is_text and facts.is_usable and 2 * facts.filled >= len(rows):
+        if is_text and facts.is_usable and 2 * facts.filled >= len(table):
             columns.setdefault(tuple(texts), facts)
     return list(columns.values())
 
 
-def _texts(rows: Sequence[Row], name: str) -> list[str | None]:
+def _texts(table: Table, name: str) -> list[str | None]:
     """Return a column's text in each row; labels such as 1 and 0 are yes and no."""
-    cells = [row.get(name) for row in rows]
+    cells = table.cells(name)
     labels = yes_no_labels(cells)
     texts: list[str | None] = []
     for cell in cells:
@@ -367,7 +339,7 @@ def _refusal(table: Table, facts: Facts, candidates: Sequence[Facts]) -> str:
             f"{settle}. If the LVLM is right there, say so: --text-column {name}."
         )
     if facts.is_prompt:
-        example = short_repr(text_in(table.rows[facts.example].get(facts.name)))
+        example = short_repr(text_in(table.cells(facts.name)[facts.example]))
         return (
             f"{table.source} holds questions, not responses: in {table.where[facts.example]}, {name} is {example}, "
             f"which is the question or prompt itself. Expected the LVLM's responses; {settle}. If {name} holds them, "

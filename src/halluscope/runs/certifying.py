@@ -25,7 +25,7 @@ from halluscope.runs import folder
 from halluscope.runs.folder import Run
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats, wilson
-from halluscope.stats.samples import FEWEST_MARKED, allot, corrected_score
+from halluscope.stats.samples import FEWEST_MARKED, Marked, allot, corrected_score
 from halluscope.stats.tallies import Bools, numbers
 from halluscope.validation import whole
 
@@ -168,7 +168,7 @@ def certify(path: Path, run: Run, by: str, allow_unmarked: bool, resampling: Boo
             yield {
                 "score": name,
                 "judge": float(judge.sum() / counts[rows].sum()),
-                **corrected_score(judge, own, people, wholes, drawn, clusters, most, resampling),
+                **corrected_score(judge, Marked(own, people, wholes, drawn), clusters, most, resampling),
                 "marked": len(own),
             }
 

@@ -43,7 +43,7 @@ from halluscope.metric import Result
 from halluscope.paths import path_of
 from halluscope.reporting.report_items import Item
 from halluscope.reporting.tables import Values, finite, to_json
-from halluscope.responses.match import Matched
+from halluscope.responses.matching import Matched
 from halluscope.sanitize import redact, short_repr
 from halluscope.scoring import Ready
 from halluscope.signature import keys_of
@@ -84,14 +84,24 @@ class Run:
         }
 
 
-def score(benchmark: Benchmark, ready: Ready, options: Values, about: Values | None = None) -> Run:
-    """Score responses as `scoring.compute` does, and note what the judges say."""
+def score(
+    benchmark: Benchmark,
+    ready: Ready,
+    options: Values,
+    about: Values | None = None,
+    *,
+    items: bool = True,
+) -> Run:
+    """Score responses as `scoring.compute` does, and note what the judges say.
+
+    Unless `items` is False, also note what is found in each row, which takes longer and more memory.
+    """
     names = benchmark.keywords.intersection(benchmark.input_options)
     inputs = {name: options[name] for name in names if options.get(name) is not None}
     cache = cache_of(options.get("store"), bool(options.get("fresh")))
     ready = Ready(ready.matched, {**inputs, **ready.inputs})
     try:
-        return _compute(Run(benchmark, ready, {}, Record(cache), Result(), [], about or {}), options)
+        return _compute(Run(benchmark, ready, {}, Record(cache), Result(), [], about or {}), options, items)
     finally:
         if cache is not options.get("store"):
             cache.close()
@@ -116,11 +126,11 @@ def rescore(run: Run, **options: Any) -> Run:
         return _compute(replace(run, record=run.record.finished()), {**run.options, **options})
 
 
-def _compute(run: Run, options: Values) -> Run:
+def _compute(run: Run, options: Values, with_items: bool = True) -> Run:
     items, others = run.benchmark.items, {*HERE, *run.ready.inputs, run.benchmark.items}
-    result = scoring.compute(run.benchmark, run.ready, {**options, "store": run.record, items: True})
+    result = scoring.compute(run.benchmark, run.ready, {**options, "store": run.record, items: with_items})
     own = {name: options[name] for name in options if name in run.benchmark.keywords - others}
-    return replace(run, options=own, found=result.pop(items), scores=result)
+    return replace(run, options=own, found=result.pop(items, []), scores=result)
 
 
 # Its folder

@@ -24,7 +24,7 @@ from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.page.writing import Report
 from halluscope.reporting.report_items import Shown
 from halluscope.reporting.tables import Table, best_first, has_few, percent, principal, score
-from halluscope.responses.match import AS_YES_NO, NOT_COMPARED, Matched
+from halluscope.responses.matching import AS_YES_NO, NOT_COMPARED, Matched
 from halluscope.runs.comparing import Comparison, compare
 from halluscope.runs.comparison_report import of_differences, of_parts, verdicts
 from halluscope.runs.folder import Run, benchmark_of, view

@@ -43,7 +43,7 @@ from halluscope.reporting.tables import (
 )
 from halluscope.reporting.tables import score as score_of
 from halluscope.responses import thoughts
-from halluscope.responses.files import is_by_name
+from halluscope.responses.given import is_by_name
 from halluscope.runs import folder as runs
 from halluscope.runs.comparing import Comparison
 from halluscope.runs.comparing import compare as compare_runs

@@ -49,12 +49,16 @@ def wilson(count: int, total: int, level: float = 0.95) -> tuple[float, float]:
     >>> [round(end, 3) for end in wilson(0, 10)]
     [0.0, 0.278]
     """
-    from statistics import NormalDist
+    from statistics import NormalDist  # its import takes a while, and few scores need it
 
     z = NormalDist().inv_cdf((1 + level) / 2)
     low, high = wilson_of(count / total, total, z)
     # At the ends the formula is exact, but its rounding is not.
-    return (0.0 if count == 0 else low), (1.0 if count == total else high)
+    if count == 0:
+        low = 0.0
+    if count == total:
+        high = 1.0
+    return low, high
 
 
 def wilson_of(share: float, rows: float, z: float) -> tuple[float, float]:
@@ -65,16 +69,19 @@ def wilson_of(share: float, rows: float, z: float) -> tuple[float, float]:
     return middle - half, middle + half
 
 
-def kappa(one: ArrayLike, other: ArrayLike) -> float:
+def kappa(first: ArrayLike, second: ArrayLike) -> float:
     """Return Cohen's kappa of two judges' verdicts on the same things (Cohen 1960, equation 1); NaN where undefined.
 
     >>> kappa([1] * 25 + [0] * 25, [1] * 20 + [0] * 5 + [1] * 10 + [0] * 15)
     0.4
     """
-    values, numbers = np.unique([one, other], return_inverse=True)
-    first, second = numbers.reshape(2, -1)
-    total, same = len(first), int((first == second).sum())
-    expected = int(np.bincount(first, minlength=len(values)) @ np.bincount(second, minlength=len(values)))
+    values, numbers = np.unique([first, second], return_inverse=True)
+    first_numbers, second_numbers = numbers.reshape(2, -1)
+    first_counts = np.bincount(first_numbers, minlength=len(values))
+    second_counts = np.bincount(second_numbers, minlength=len(values))
+    total = len(first_numbers)
+    same = int((first_numbers == second_numbers).sum())
+    expected = int(first_counts @ second_counts)
     if expected == total * total:
         return math.nan
     return (total * same - expected) / (total * total - expected)

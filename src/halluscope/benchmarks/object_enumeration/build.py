@@ -91,7 +91,8 @@ def make(
     if conversations is not None:
         check_conversations(conversations, out)
     sources = fetch_sources(order, visual_genome, instructions)
-    table, sizes, coco_boxes = read_boxes(sources["annotations"].path)
+    annotations = read_boxes(sources["annotations"].path)
+    table = annotations.table
     check_table(table, order)
     counts = counts_of(table)
     order.spec.matches(counts, order.subset)
@@ -103,7 +104,7 @@ def make(
         of_scenes = list_scenes(scenes, clip, table, sources)
         for image in of_scenes.objects:
             present[image] = [name in scenes.names[image] for name in table.classes]
-    boxes = with_columns(table, sizes, coco_boxes)
+    boxes = with_columns(table, annotations.sizes, annotations.boxes)
     is_scene = boxes["image"].isin(list(of_scenes.objects))
     of_coco = list_objects(boxes[~is_scene], clip, table)
     counts["boxes_cut"] = of_scenes.boxes_cut + of_coco.boxes_cut

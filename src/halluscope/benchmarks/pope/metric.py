@@ -340,7 +340,7 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
             if values is None:
                 columns.append([""] * len(rows.answers))
             else:
-                columns.append([str(value) for value in values])
+                columns.append(map(str, values))
         return data_of_texts(self.name, zip(*columns, rows.answers, strict=True))
 
     def signed(self, rows: Questions, readings: Answers, options: PopeOptions) -> dict[str, Any]:
@@ -380,22 +380,27 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
 
     def _questions(self, rows: Questions, readings: Answers, options: PopeOptions) -> list[dict[str, Any]]:
         """Return how each response was read, and what it adds to the scores that are means."""
-        questions = []
-        for label, answer in zip(rows.answers, readings.tolist(), strict=True):
-            reading = self.word_of(answer)
-            question = {
-                "answer": label,
-                "said": reading,
-                "accuracy": None,
-                "yes_ratio": None,
-                "unparsed": reading is None,
-            }
-            if options.counting.unread_wrong or reading is not None:
-                counted_as = label if options.counting.yes_of_labels else reading
-                question["accuracy"] = reading == label
-                question["yes_ratio"] = counted_as == "yes"
-            questions.append(question)
-        return questions
+        known: dict[tuple[str, int], dict[str, Any]] = {}
+        for label in LABELS:
+            for answer in set(readings.tolist()):
+                known[label, answer] = self._question(label, self.word_of(answer), options)
+        pairs = zip(rows.answers, readings.tolist(), strict=True)
+        return [dict(known[pair]) for pair in pairs]
+
+    def _question(self, label: str, reading: str | None, options: PopeOptions) -> dict[str, Any]:
+        """Return how a response was read, and what it adds to the scores that are means."""
+        question = {
+            "answer": label,
+            "said": reading,
+            "accuracy": None,
+            "yes_ratio": None,
+            "unparsed": reading is None,
+        }
+        if options.counting.unread_wrong or reading is not None:
+            counted_as = label if options.counting.yes_of_labels else reading
+            question["accuracy"] = reading == label
+            question["yes_ratio"] = counted_as == "yes"
+        return question
 
 
 METRIC = Pope()

@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from sys import intern
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, json_rows
 from halluscope.judging.questions import OBJECT_ASKED
-from halluscope.reading.datasets import Source, read_columns
+from halluscope.reading.datasets import Source, read_batches
 from halluscope.reading.fields import Fields
 from halluscope.responses.column_facts import plain_answer, plain_question
 from halluscope.sanitize import short_repr
@@ -118,11 +117,12 @@ def load(sources: Sequence[str]) -> list[ObjectQuestion | LeftOut]:
 
 def _read_built(written: str) -> Iterator[ObjectQuestion]:
     """Yield the questions of a built dataset; those with equal texts share the text."""
-    for row in read_columns(written, COLUMNS, NEEDED, "the dataset pope or pope_c"):
-        values = dict(OTHERWISE)
-        for name, value in row.items():
-            values[name] = intern(value) if type(value) is str else value
-        yield ObjectQuestion(**values)
+    for columns in read_batches(written, COLUMNS, NEEDED, "the dataset pope or pope_c"):
+        rows = len(columns[COLUMNS[0]])
+        cells = []
+        for name in COLUMNS:
+            cells.append(columns[name] if name in columns else [OTHERWISE[name]] * rows)
+        yield from map(ObjectQuestion, *cells)
 
 
 def read_official(file: Readable, name: str) -> list[ObjectQuestion]:
@@ -345,10 +345,11 @@ def corrections(
 
 def version_of(questions: Sequence[ObjectQuestion | LeftOut], prompts: Sequence[str]) -> str:
     """Return which older versions of the samplings the prompts are from, such as "2023-05"; "" if they are of none."""
-    rows: Counter[str] = Counter()
+    rows = Counter(question.sampling for question in questions)
+    if not any(_may_be_older(sampling, count) for sampling, count in rows.items()):
+        return ""
     misspelt: Counter[str] = Counter()
     for question, prompt in zip(questions, prompts, strict=True):
-        rows[question.sampling] += 1
         text = prompt
         if not text:
             text = "" if isinstance(question, LeftOut) else question.question
@@ -360,6 +361,11 @@ def version_of(questions: Sequence[ObjectQuestion | LeftOut], prompts: Sequence[
         if version:
             versions.add(version)
     return ",".join(sorted(versions))
+
+
+def _may_be_older(sampling: str, rows: int) -> bool:
+    """Whether an older version of a sampling has this many rows."""
+    return any(name.startswith(f"{sampling} {rows} ") for name in _versions()["older"])
 
 
 def _older_version(sampling: str, rows: int, misspelt: int) -> str:

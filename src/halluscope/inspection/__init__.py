@@ -1,0 +1,1 @@
+"""Says what files are that other people wrote."""

@@ -1,0 +1,413 @@
+"""Says what a file is that other people wrote: which benchmark it answers, its columns, what is odd, what to type."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from halluscope import registry
+from halluscope.errors import LimitExceeded
+from halluscope.files.cut_ends import CutEnds
+from halluscope.files.opening import ending
+from halluscope.inspection.printed import printed, scores_among
+from halluscope.inspection.recognising import Recognised, is_part, recognise
+from halluscope.judging import completions
+from halluscope.paths import path_of
+from halluscope.responses import reading, text_column, thoughts
+from halluscope.responses.cells import is_nothing, text_in
+from halluscope.responses.column_facts import (
+    LONGEST_LABEL,
+    Expected,
+    Texts,
+    first_question,
+    plain_answer,
+    questions_among,
+    right_answers,
+)
+from halluscope.responses.image_urls import URLS
+from halluscope.responses.names import IDS, IMAGES, QUESTIONS, SAYS
+from halluscope.responses.repeats import places_of_repeats
+from halluscope.responses.table import Table, kinds
+from halluscope.responses.unfolding import numbers
+from halluscope.sanitize import one_line
+
+# What a file can hold
+RESPONSES = "responses"
+ASKED = "questions"
+SCORES = "printed scores"
+VERDICTS = "verdicts"
+OTHER = "other rows"
+NONE = "no rows"
+
+# The columns of a right answer and of a verdict
+GOLD = ("label", "gold", "answer", "gt_answer", "ground_truth", "target")
+JUDGED = ("rating", "judge_text", "verdict", "correctness")
+
+# The column of a harness's samples with the response
+SAMPLED = "filtered_resps"
+
+# What a command names where the file does not tell it
+DATASET = "DATASET"
+JUDGE = "JUDGE"
+FILE = "RESPONSES"
+
+FILE_OF_REPLIES = "{file}"  # stands for the file's name where a benchmark says how a judge's replies are read
+
+# What is said of a judge's replies without ids
+IN_ORDER = "chat completions, one for each question in the questions' order"
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a file is."""
+
+    file: str
+    kind: str  # one of the constants above
+    rows: int = 0
+    benchmarks: Sequence[str] = ()  # the benchmarks that it may belong to, the likeliest first
+    about: str = ""  # which part or version of the benchmark, as far as its content tells
+    # "id", "text", "image", "question" -> the column
+    columns: Mapping[str, str] = field(default_factory=dict)
+    odd: Mapping[str, int] = field(default_factory=dict)  # what is odd -> in how many rows
+    figures: Mapping[str, float] = field(default_factory=dict)  # the scores that it prints
+    command: str = ""  # the command that scores it; "" if it cannot be scored
+    remarks: Sequence[str] = ()  # what a user should know of the column with the responses
+    problem: str = ""  # why `score` may refuse it, as far as its content tells
+
+    def __str__(self) -> str:
+        """Return one line."""
+        kind = f"{self.rows:,} {self.kind}" if self.rows else self.kind
+        if self.benchmarks:
+            kind += f" of {' or '.join(self.benchmarks)}"
+        if self.about:
+            kind += f" ({self.about})"
+        columns = [f"{name} in {one_line(column, 40)}" for name, column in self.columns.items()]
+        odd = [f"{count:,} {oddity}" for oddity, count in self.odd.items()]
+        figures = [f"{one_line(name, 40)} {value:g}" for name, value in self.figures.items()]
+        parts = [kind]
+        for facts in (columns, odd, figures, self.remarks):
+            if facts:
+                parts.append(", ".join(facts))
+        if self.problem:
+            parts.append(f"`score` may refuse it: {self.problem}")
+        return "; ".join(parts)
+
+    def row(self) -> dict[str, Any]:
+        """Return what is known, for JSON."""
+        known = {}
+        for name, value in vars(self).items():
+            if value:
+                known[name] = value
+        return known
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The column that `score` takes for the responses, as far as a file's content tells."""
+
+    column: str = ""
+    remarks: Sequence[str] = ()  # what a user should know of the choice
+    problem: str = ""  # why it is refused
+
+
+def inspect(file: str | Path) -> Inspection:
+    """Say what a file is, by its content alone; a file that is neither a table nor printed scores is an error."""
+    name = str(file)
+    cut_ends = CutEnds(allowed=True)
+    located = []
+    rows = []
+    try:
+        for where, row in reading.located(path_of(file), cut_ends):
+            if isinstance(row, Mapping):
+                located.append((where, row))
+                rows.append(row)
+    except LimitExceeded:
+        raise
+    except ValueError as error:
+        figures = printed(path_of(file))
+        if not figures:
+            raise error from error.__cause__
+        return Inspection(name, SCORES, figures=figures)
+    table = Table.of_rows(name, located)
+    replies = _completions(rows)
+    if replies:
+        return _of_completions(name, replies)
+    if not table.columns:
+        return Inspection(name, NONE)
+    return _of_table(name, table, rows, cut_ends)
+
+
+def _of_table(name: str, table: Table, rows: Sequence[Mapping[str, Any]], cut_ends: CutEnds) -> Inspection:
+    columns = _Columns(rows)
+    taken = Taken(columns.first((SAMPLED,)))
+    if not taken.column:
+        taken = _taken(table)
+    text = columns.first((taken.column,))
+    if len(rows) == 1 and not text:
+        figures = scores_among(("/".join(keys), value) for keys, value in numbers(rows[0]))
+        if figures:
+            return Inspection(name, SCORES, figures=figures)
+    question = columns.first(name for name in (*QUESTIONS, "input") if name != text)
+    kind = _kind(table, text, question)
+    if kind == ASKED and not question:
+        question = text
+        text = ""
+    roles = {
+        "id": columns.first(("doc_id", *IDS), len(rows)),
+        "text": text,
+        "image": columns.first((*IMAGES, *URLS)),
+        "question": question,
+    }
+    roles = {role: column for role, column in roles.items() if column}
+    questions = [str(row[question]) for row in rows if question in row]
+    recognised, questions = _recognised(table, roles, questions)
+    inspection = Inspection(
+        file=name,
+        kind=kind,
+        rows=len(rows),
+        benchmarks=recognised.benchmarks,
+        about=recognised.about,
+        columns=roles,
+    )
+    if kind != RESPONSES:
+        return inspection
+    if recognised.benchmarks and len(questions) == len(rows) and not taken.problem:
+        taken = _beside_answers(table, taken, recognised.benchmarks[0], questions)
+        roles["text"] = taken.column
+    inspection = replace(
+        inspection,
+        odd=_odd_rows(table, roles["text"], ending(Path(name)) in reading.TABLES, cut_ends),
+        remarks=taken.remarks,
+        problem=taken.problem,
+    )
+    if not inspection.benchmarks or taken.problem:
+        return inspection
+    return _with_command(inspection, recognised, columns)
+
+
+class _Columns:
+    """How many rows have a value in each column."""
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        self.filled: Counter[str] = Counter()
+        for row in rows:
+            for column, value in row.items():
+                if value not in (None, ""):
+                    self.filled[column] += 1
+
+    def first(self, names: Iterable[str], rows: int = 1) -> str:
+        """Return the first of some columns that so many rows have; "" for none."""
+        for name in names:
+            if self.filled[name] >= max(1, rows):
+                return name
+        return ""
+
+
+def _kind(table: Table, text: str, question: str) -> str:
+    """Return what rows are, given the columns with the responses and with the questions."""
+    is_judged = not set(JUDGED).isdisjoint(table.columns)
+    if text and not question:
+        with_mark = sum("?" in shown for shown in _shown_texts(table, text))
+        if with_mark > 0.9 * len(table):
+            return ASKED
+    if text and not (text in GOLD and is_judged):
+        return RESPONSES
+    if is_judged:
+        return VERDICTS
+    has_right_answers = not set(GOLD).isdisjoint(table.columns)
+    return ASKED if question and has_right_answers else OTHER
+
+
+def _recognised(table: Table, roles: Mapping[str, str], questions: list[str]) -> tuple[Recognised, list[str]]:
+    """Return which benchmarks rows may belong to, and their questions.
+
+    If need be, the questions are those without what is written after them.
+    """
+    texts: list[str] = []
+    if "text" in roles:
+        texts = _shown_texts(table, roles["text"])
+    images: list[str] = []
+    if "image" in roles:
+        images = [str(cell) for cell in table.cells(roles["image"])]
+    recognised = recognise(questions, table.columns, texts, images)
+    if recognised.benchmarks or not questions:
+        return recognised, questions
+    alone = [first_question(text) or text for text in questions]
+    return recognise(alone, table.columns, texts, images), alone
+
+
+def _with_command(inspection: Inspection, recognised: Recognised, columns: _Columns) -> Inspection:
+    """Add the command that scores responses."""
+    benchmark = registry.benchmark(inspection.benchmarks[0])
+    first = registry.first_dataset(benchmark)
+    roles = dict(inspection.columns)
+    if len(first.id) == 1 and columns.filled[first.id[0]] >= inspection.rows:
+        roles["id"] = first.id[0]  # where ids are looked for first
+    source = recognised.dataset or DATASET
+    if recognised.dataset is None:
+        source = first.name
+    command = f"halluscope score {benchmark.name} --responses {one_line(inspection.file)} --dataset {source}"
+    if benchmark.judges and not benchmark.judges.default:
+        command += f" --{benchmark.judges.option} {JUDGE}"
+    lacks = CUT in inspection.odd or LACKING in inspection.odd
+    if recognised.is_part or lacks or is_part(benchmark, inspection.rows):
+        command += " --partial"
+    return replace(inspection, columns=roles, command=command)
+
+
+# The column with the responses
+
+
+def _taken(table: Table) -> Taken:
+    """Return the column with the responses, where the one that is named so may hold prompts."""
+    column = text_column.by_name(table)
+    if not column:
+        return Taken()
+    texts = _texts_in(table, column)
+    expected = Expected(questions_among(texts))
+    try:
+        choice = text_column.decide(table, column, texts, expected)
+    except ValueError as error:
+        return Taken(column, problem=str(error))
+    if choice.column != column or choice.remarks:
+        return Taken(choice.column, choice.remarks)
+    candidates = text_column.beside(table, column, expected)
+    if len(candidates) == 1 and _may_be_right_answers(table, column, texts, candidates[0].name):
+        name = one_line(column, 40)
+        beside = one_line(candidates[0].name, 40)
+        return Taken(column, [f"if {name} holds the right answers, the responses are those in {beside}"])
+    return Taken(column)
+
+
+def _may_be_right_answers(table: Table, column: str, texts: Texts, beside: str) -> bool:
+    """Whether a column may hold right answers, and the other one something else."""
+    are_short = all(len(plain_answer(text or "")) <= LONGEST_LABEL for text in texts)
+    if column not in GOLD and not are_short:
+        return False
+    answers = _texts_in(table, beside)
+    return not right_answers(texts, answers)  # the same, as a rule reads it
+
+
+def _beside_answers(table: Table, taken: Taken, benchmark: str, questions: Sequence[str]) -> Taken:
+    """Return the column with the responses, if a benchmark's right answers follow from its questions."""
+    module = registry.benchmark(benchmark).module("rows")
+    if taken.column == SAMPLED or not hasattr(module, "known_answers"):
+        return taken
+    answers = module.known_answers(questions)
+    if not any(answers):
+        return taken
+    texts = _texts_in(table, taken.column)
+    expected = Expected([""] * len(texts), [answers])
+    try:
+        choice = text_column.decide(table, taken.column, texts, expected)
+    except ValueError as error:
+        return Taken(taken.column, problem=str(error))
+    remarks = [remark for remark in taken.remarks if not remark.startswith("if ")]
+    return Taken(choice.column, remarks + list(choice.remarks))
+
+
+def _texts_in(table: Table, column: str) -> list[str | None]:
+    """Return a column's texts; None for a cell without one."""
+    return [text_in(cell) for cell in table.cells(column)]
+
+
+def _shown_texts(table: Table, column: str) -> list[str]:
+    """Return a column's cells as texts; "" for null."""
+    return ["" if is_nothing(cell) else str(cell) for cell in table.cells(column)]
+
+
+# A judge's replies
+
+
+def _completions(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the texts of chat completions; [] for other rows. The reader of responses gives each choice as a row."""
+    replies = []
+    for row in rows:
+        if "message" not in row:
+            return []
+        reply = completions.reply_in({"choices": [row]})
+        if reply is None:
+            return []
+        replies.append(reply)
+    return replies
+
+
+def _of_completions(name: str, replies: Sequence[str]) -> Inspection:
+    """Say whose verdicts a judge's replies are, by their words."""
+    for benchmark in registry.benchmarks():
+        if not benchmark.is_scored:
+            continue
+        module = benchmark.module("metric")
+        if hasattr(module, "are_replies") and module.are_replies(replies):
+            source = registry.first_dataset(benchmark).name
+            command = (
+                f"halluscope score {benchmark.name} --responses {FILE} --dataset {source} "
+                f"{module.HOW_READ.replace(FILE_OF_REPLIES, one_line(name))}"
+            )
+            benchmarks = [benchmark.name]
+            return Inspection(name, VERDICTS, len(replies), benchmarks, about=IN_ORDER, command=command)
+    return Inspection(name, VERDICTS, len(replies), about=IN_ORDER)
+
+
+# What is odd
+
+CUT = "line cut off at the end"
+LACKING = "without a response"
+EMPTY = "empty"
+
+
+def _odd_rows(table: Table, column: str, blank: bool, cut_ends: CutEnds) -> dict[str, int]:
+    """Count what is odd about responses, and the rows that have none."""
+    odd = _odd(table, column)
+    lacking = sum(text_column.missing(table, [column], blank))
+    if lacking:
+        empty = odd.pop(EMPTY) - lacking
+        before = {LACKING: lacking}
+        if empty:
+            before[EMPTY] = empty
+        odd = {**before, **odd}
+    if cut_ends.places:
+        odd[CUT] = len(cut_ends.places)
+    return odd
+
+
+def _odd(table: Table, column: str) -> dict[str, int]:
+    """Count what is odd about responses."""
+    texts = _shown_texts(table, column)
+    names = [name for name in table.columns if name != column]
+    gold = next((name for name in GOLD if name in names), "")
+    right = [str(cell).lower() for cell in table.cells(gold)]
+    are_gold = right == [text.strip().lower() for text in texts]
+    beside = []
+    for name in names:
+        if SAYS.match(name) and str in kinds(table.cells(name)):
+            beside.append(name)
+    heard = thoughts.take_out(texts, thoughts.REMOVED)
+    shown = ", ".join(sorted(beside)[:5])
+    odd = {
+        EMPTY: sum(not text.strip() for text in texts),
+        "repeats of an earlier row": len(_repeats(table, names, texts)),
+        f"equal to {gold}": len(texts) if gold and are_gold else 0,
+        "with thoughts": heard.thoughts,
+        "with thoughts that never end": heard.unfinished,
+        "lists of one text": sum(isinstance(cell, list) for cell in table.cells(column)),
+        f"other columns of texts ({shown})": len(set(beside) - set(GOLD)),
+    }
+    return {oddity: count for oddity, count in odd.items() if count}
+
+
+def _repeats(table: Table, names: Sequence[str], texts: Sequence[str]) -> set[int]:
+    ids = _cells_as_texts(table, [name for name in IDS if name in names])
+    questions = _cells_as_texts(table, [name for name in QUESTIONS if name in names])
+    return places_of_repeats(ids, questions, texts)
+
+
+def _cells_as_texts(table: Table, names: Sequence[str]) -> list[tuple[str, ...]]:
+    columns = []
+    for name in names:
+        cells = table.cells(name)
+        columns.append([str(cell) if table.has(place, name) else "" for place, cell in enumerate(cells)])
+    if not columns:
+        return [()] * len(table)
+    return list(zip(*columns, strict=True))

@@ -1,0 +1,95 @@
+"""Says which benchmark rows may belong to, by their questions, images, columns, or length."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from halluscope import registry
+from halluscope.benchmark import Benchmark
+from halluscope.building import spec
+from halluscope.responses.image_urls import file_in
+
+FEWEST_WORDS = 8  # texts of this many words, in the median, describe
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """Which benchmarks rows may belong to."""
+
+    benchmarks: Sequence[str] = ()  # the likeliest first
+    about: str = ""  # which part or version of the benchmark
+    dataset: str | None = None  # None for the benchmark's; "" for an unknown one
+    is_part: bool = False  # whether the questions show them to be a part
+
+
+def recognise(
+    questions: Sequence[str], names: Collection[str], texts: Sequence[str], images: Sequence[str]
+) -> Recognised:
+    """Return which benchmarks rows may belong to.
+
+    Args:
+        questions: their questions.
+        names: their columns.
+        texts: their responses.
+        images: their images.
+    """
+    benchmarks = registry.benchmarks()
+    for benchmark in benchmarks:
+        known = _of_rows(benchmark, "known")
+        part = known(questions) if known else None
+        if part:
+            return Recognised([benchmark.name], *part)
+    files = [file_in(image) for image in images]
+    for benchmark in benchmarks:
+        is_image = _of_rows(benchmark, "is_image")
+        if is_image and files and all(is_image(file) for file in files):
+            return Recognised([benchmark.name])
+    prompted = [benchmark.name for benchmark in benchmarks if set(questions) == {benchmark.prompt}]
+    if prompted:
+        return Recognised(prompted)
+    likeliest = _by_columns(benchmarks, names)
+    if likeliest:
+        return Recognised(likeliest)
+    words = sorted(len(text.split()) for text in texts)
+    if words and words[len(words) // 2] >= FEWEST_WORDS:
+        described = [
+            benchmark.name for benchmark in benchmarks if benchmark.is_scored and benchmark.partial_ok
+        ]
+        return Recognised(described, "descriptions", "")
+    return Recognised()
+
+
+def _of_rows(benchmark: Benchmark, name: str) -> Any:
+    """Return a function of the module that reads a benchmark's rows; None if it has none of this name."""
+    if not benchmark.is_scored:
+        return None
+    return getattr(benchmark.module("rows"), name, None)
+
+
+def _by_columns(benchmarks: Sequence[Benchmark], names: Collection[str]) -> list[str]:
+    """Return the benchmarks of which rows have most columns, at least two, that no other benchmark has."""
+    known = {}
+    for benchmark in benchmarks:
+        if benchmark.datasets:
+            first = benchmark.datasets[0]
+            known[benchmark.name] = set(first.id).union(first.columns, first.upstream)
+    shared: Counter[str] = Counter()
+    for columns in known.values():
+        shared.update(columns)
+    counts = {}
+    for name, columns in known.items():
+        counts[name] = sum(shared[column] == 1 for column in columns.intersection(names))
+    most = max(counts.values(), default=0)
+    if most < 2:
+        return []
+    return [name for name, count in counts.items() if count == most]
+
+
+def is_part(benchmark: Benchmark, rows: int) -> bool:
+    """Whether the dataset has more rows than these, all of which need a response."""
+    in_sets = registry.first_dataset(benchmark).also or hasattr(benchmark.module("rows"), "set_of")
+    if benchmark.partial_ok or in_sets or not benchmark.datasets:
+        return False
+    expected = spec.load(benchmark.datasets[0].name).expected.get("questions", 0)
+    return bool(rows < expected)

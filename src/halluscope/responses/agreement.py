@@ -1,0 +1,193 @@
+"""Checks that nothing that responses state contradicts their rows: different sets of questions share their ids."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from halluscope.responses.column_facts import plain_question
+from halluscope.responses.identity import address_of, images_of, plain_id, plain_image
+from halluscope.responses.image_urls import address_in, contradicts, file_in
+from halluscope.responses.names import IMAGES, QUESTIONS, is_image_file
+from halluscope.responses.stated import OTHER, SAME, SILENT, STRANGE, SYNONYMS, Case
+from halluscope.responses.table import kinds, picked
+from halluscope.sanitize import short_repr
+
+# The columns for the whole prompt
+STATED = ("prompt", "query", "instruction")
+PROMPTS = (
+    "prompt",
+    "query",
+    "instruction",
+    "question",
+)  # in datasets without questions, a question is a prompt
+
+# What files and tables have where they state nothing, as text
+NOTHING = {"", "None", "nan", "[]", "{}", "()"}
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Responses and their rows, as one way of matching gives them."""
+
+    way: str  # what they are matched by
+    rows: list[Any]
+    places: list[int]  # the place of each row's response
+    needed: int  # the number of rows that need a response
+    # by column, what each response states in it about its row
+    states: dict[str, list[int]] = field(default_factory=dict)
+
+    @property
+    def uncompared(self) -> dict[str, int]:
+        """How many responses state something in a column that cannot be compared; columns without any are left out."""
+        counts = {}
+        for column, states in self.states.items():
+            if STRANGE in states:
+                counts[column] = states.count(STRANGE)
+        return counts
+
+    def states_same(self, number: int) -> bool:
+        """Whether the response of a pair states something that is its row's."""
+        return any(states[number] == SAME for states in self.states.values())
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """A response that states something else than its row."""
+
+    number: int  # of the pair
+    column: str
+    value: Any
+    expected: Any
+
+    def error(self, case: Case, pairs: Pairs) -> ValueError:
+        """Return the error that says so."""
+        where = case.where(pairs.places[self.number])
+        row = case.identity.named(pairs.rows[self.number])
+        return ValueError(
+            f"{where} ({row}, matched by {pairs.way}) has the {self.column} {short_repr(self.value, 120)}, but "
+            f"its row in the dataset has {short_repr(self.expected, 120)}. Are these responses to another file or "
+            "sampling, or in another order?"
+        )
+
+
+def agreeing(case: Case, way: str, rows: list[Any], places: list[int], needed: int) -> Pairs:
+    """Return responses and their rows, after checking that nothing contradicts.
+
+    Args:
+        case: the responses.
+        way: what they are matched by.
+        rows: their rows.
+        places: the place of each row's response.
+        needed: the number of rows that need a response.
+    """
+    pairs = Pairs(way, rows, places, needed)
+    for column in case.questions:
+        pairs.states[column] = _states(case, pairs, column, "question")
+    for column in case.images:
+        pairs.states[column] = _states(case, pairs, column, "file_name", "image_id")
+    for name in case.identity.also:
+        for column in SYNONYMS[name]:
+            if column in case.table.columns:
+                pairs.states[column] = _states(case, pairs, column, column)
+    for column in case.urls:
+        pairs.states[column] = _states_of_addresses(case, pairs, column)
+    return pairs
+
+
+def _states(case: Case, pairs: Pairs, column: str, name: str, otherwise: str = "") -> list[int]:
+    """Return what each response states in a column about its row.
+
+    Args:
+        case: the responses.
+        pairs: the responses and their rows.
+        column: the column of the responses.
+        name: the column of the rows.
+        otherwise: the column of the rows where that is empty.
+    """
+    expected = [getattr(row, name, "") or getattr(row, otherwise, "") for row in pairs.rows]
+    cells = case.responses.cells(column)
+    values = picked(cells, pairs.places)
+    equal = SILENT
+    if column in QUESTIONS or column in IMAGES:
+        equal = SAME
+    if kinds(values) == {str} and values == expected:
+        return [equal] * len(values)
+    states = []
+    for number, value in enumerate(values):
+        state = equal
+        if value is None:
+            state = SILENT
+        elif not isinstance(value, str) or value != expected[number]:
+            state = _state(case, column, value, expected[number], pairs.rows[number])
+        if state == OTHER:
+            raise Contradiction(number, column, value, expected[number]).error(case, pairs)
+        states.append(state)
+    return states
+
+
+def _state(case: Case, column: str, value: Any, expected: Any, row: Any) -> int:
+    """Return what a value states about a row that has another value, or none."""
+    if isinstance(value, str | float | list | tuple | Mapping) and str(value).strip() in NOTHING:
+        return SILENT
+    if column in IMAGES:
+        return _state_of_image(value, row)
+    if column in QUESTIONS:
+        return _state_of_question(case, column, value, expected)
+    # it names a set
+    if not isinstance(value, str):
+        return STRANGE
+    if column in case.identity.also and expected and expected not in value.split(","):
+        return OTHER
+    return SILENT
+
+
+def _state_of_question(case: Case, column: str, value: Any, expected: str) -> int:
+    if not isinstance(value, str):
+        is_prompt = case.identity.prompt and column in PROMPTS
+        return STRANGE if expected or is_prompt else SILENT
+    if not expected:
+        return SILENT
+    # a question agrees if the dataset's stands in it
+    if expected in value or plain_question(expected) in plain_question(value.replace("\\n", " ")):
+        return SAME
+    return OTHER
+
+
+def _state_of_image(value: Any, row: Any) -> int:
+    number = getattr(row, "image_id", None)
+    file = getattr(row, "file_name", "")
+    if number is None and not file:
+        return SILENT
+    if isinstance(value, bool | list | tuple | np.ndarray):
+        return STRANGE
+    if not isinstance(value, str | int | float):
+        # an image itself, as in a dataset's row, says nothing
+        is_unknown = isinstance(value, Mapping) and "bytes" not in value
+        return STRANGE if is_unknown else SILENT
+    if plain_image(value) in images_of(row):
+        return SAME
+    is_file = isinstance(value, str) and is_image_file(value)
+    if file and is_file:
+        return OTHER
+    if plain_id(value).isdigit():
+        return SILENT if number is None else OTHER
+    return SILENT if is_file else STRANGE
+
+
+def _states_of_addresses(case: Case, pairs: Pairs, column: str) -> list[int]:
+    """Return where the addresses of images are those of the rows' images; no row may have another row's."""
+    cells = case.table.cells(column)
+    states = []
+    for number, place in enumerate(pairs.places):
+        row = pairs.rows[number]
+        address = address_in(cells[place])
+        file = file_in(address)
+        images = images_of(row)
+        known = address_of(row)
+        if file and contradicts(file, plain_image(file), images, case.known_images, bool(known)):
+            expected = known or getattr(row, "file_name", "") or getattr(row, "image_id", "")
+            raise Contradiction(number, column, address, expected).error(case, pairs)
+        states.append(SAME if file and plain_image(file) in images else SILENT)
+    return states

@@ -1,0 +1,429 @@
+"""Matches responses to the rows of a dataset by what identifies them.
+
+Ids are tried first, or, if no response has an id, the order. Where several sets of rows share their ids, as POPE's
+samplings do, the set is taken in which nothing contradicts; where ids do not fit, the image and the question decide, or
+else the questions in their order (`ways.by_content`). Whatever a response states must not contradict its row; what
+cannot be compared is counted (`Matched.uncompared`).
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from halluscope.responses import text_column, ways
+from halluscope.responses.agreement import PROMPTS, STATED, Pairs
+from halluscope.responses.column_facts import Expected, mostly_ask, question_in
+from halluscope.responses.identity import Identity, questions_of, single_spaced, values_of
+from halluscope.responses.names import PROMPT, is_image_file
+from halluscope.responses.question_runs import in_order
+from halluscope.responses.reading import Responses
+from halluscope.responses.repeats import some_column_is_unique
+from halluscope.responses.stated import SAME, Case, with_our_names
+from halluscope.responses.table import kinds, picked
+from halluscope.responses.ways import STATED_ROWS, Incomplete, Repeated, UnknownId
+
+# What is said of a column that is ignored (`Matched.uncompared`)
+NOT_COMPARED = "expected a text, or a list of one, to compare with the dataset"
+# What is said of responses that are no texts (`Matched.labels`)
+AS_YES_NO = "labels, not texts: {} are read as yes and no"
+
+R = TypeVar("R", bound=Any)
+
+
+class Matched(NamedTuple, Generic[R]):
+    """Responses and the rows that they belong to."""
+
+    name: str  # the name of the responses
+    # the rows, in the order of the responses if these determine the rows, otherwise in the dataset's order
+    rows: list[R]
+    texts: list[str]  # one per row
+    by: str  # the columns that they were matched by, or `ORDER`
+    of: int  # the number of wanted rows, with or without a response
+    sampled: bool = False  # whether a harness wrote the responses
+    # whether a response states, beside its id, a question or an image, which was compared with its row's
+    checked: bool = False
+    left_out: int = 0  # the number of responses about rows that are not scored
+    # the number of responses that state a prompt other than the row's or the benchmark's
+    other_prompts: int = 0
+    # column -> the number of responses that state a question, prompt, image or sampling in it in no form that
+    # can be compared
+    uncompared: Mapping[str, int] = {}
+    # the names of the prompts that the responses say were asked; "" for responses that name none
+    prompts: Sequence[str] = ("",)
+    # the prompt that each response states, with each run of white space as one space; "" if it states none
+    asked: Sequence[str] = ()
+    # what is known of a dataset that is not the published one (`halluscope.scoring`); "" for nothing
+    origin: str = ""
+    # of each build that was scored (`halluscope.scoring`): name, version, spec_sha256, subset, config, rows
+    built: Sequence[Mapping[str, Any]] = ()
+    version: str = ""  # the older published version of the questions that was answered; "" for the dataset's
+    figures: Mapping[str, float] = {}  # what their file states beside them
+    labels: Sequence[str] = ()  # the labels that the responses are, which are read as "yes" and "no"
+    # what a user should know of the column that was taken for the responses
+    column_remarks: Sequence[str] = ()
+    without_response: int = 0  # the number of rows that are left out because they have no response
+    repeats: int = 0  # the number of responses that repeat an earlier one about the same row
+    # the last lines of files that were left out because a part of each is missing
+    cut_ends: Sequence[str] = ()
+
+    def only(self, indices: Sequence[int]) -> "Matched[R]":
+        """Return only the rows at these indices, in this order, with their responses."""
+        return self._replace(
+            rows=picked(self.rows, indices),
+            texts=picked(self.texts, indices),
+            asked=picked(self.asked, indices) if self.asked else (),
+        )
+
+
+def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matched[R]:
+    """Match each response to its row."""
+    read, remarks = _past_prompts(responses, rows, identity)
+    wanted = _of_wanted_sets(with_our_names(read, identity), identity)
+    whole = Case(_in_order_of_sets(wanted, rows, identity), rows, identity)
+    _check_some_left(whole)
+    case, pairs = _paired(whole)
+    repeats = len(whole) - len(case)
+    paired = _answered(case, pairs)
+    answered = _with_response(case, _with_text_column(case, paired))
+    return Matched(
+        name=responses.name,
+        rows=answered.rows,
+        texts=answered.responses.texts,
+        by=pairs.way,
+        of=pairs.needed,
+        sampled=responses.sampled,
+        checked=any(SAME in states for states in pairs.states.values()),
+        left_out=len(responses) - repeats - len(paired.rows),
+        uncompared=pairs.uncompared,
+        figures=responses.figures,
+        labels=answered.responses.labels,
+        column_remarks=list(remarks) + list(answered.remarks),
+        without_response=len(paired.rows) - len(answered.rows),
+        repeats=repeats,
+        cut_ends=responses.cut_ends,
+        version=_version(case, pairs, answered),
+        **_prompts(case, answered),
+    )
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """Rows, each with its response."""
+
+    rows: list[Any]
+    responses: Responses  # one per row
+    places: Sequence[int]  # of each row's response in the file; one may belong to several rows
+    remarks: Sequence[str] = ()  # what a user should know of the column with the responses
+
+    def take(self, numbers: Sequence[int]) -> "_Answered":
+        """Return some of the rows, in this order."""
+        return _Answered(
+            rows=picked(self.rows, numbers),
+            responses=self.responses.take(numbers),
+            places=picked(self.places, numbers),
+            remarks=self.remarks,
+        )
+
+
+# Which responses are about which rows of the dataset
+
+
+def _past_prompts(
+    responses: Responses, rows: Sequence[Any], identity: Identity
+) -> tuple[Responses, Sequence[str]]:
+    """Take the column with the responses where the one that is named so asks the dataset's questions.
+
+    Which answers are right is known only of matched rows (`_with_text_column`), but a column of questions must be known
+    before, to match rows by it. Also return what is to be said of the choice.
+    """
+    texts = _texts(responses)
+    if identity.options.text_columns or responses.is_column_known or not mostly_ask(texts):
+        return responses, ()
+    known = set(questions_of(rows)) - {""}
+    questions = [question_in([text or ""], known) for text in texts]
+    column = responses.columns[0]
+    choice = text_column.decide(responses.table, column, texts, Expected(questions))
+    if choice.column == column:
+        return responses, ()
+    return responses.of_column(choice.column), choice.remarks
+
+
+def _texts(responses: Responses) -> list[str | None]:
+    """Return the responses; None where a row has none."""
+    texts: list[str | None] = list(responses.texts)
+    for place in responses.lacking:
+        texts[place] = None
+    return texts
+
+
+def _of_wanted_sets(responses: Responses, identity: Identity) -> Responses:
+    """Leave out the responses that state another set of rows than the wanted one."""
+    for column, value in identity.only.items():
+        places = []
+        for place, cell in enumerate(responses.table.cells(column)):
+            if value in str(cell or value).split(","):
+                places.append(place)
+        responses = responses.take(places)
+    return responses
+
+
+def _in_order_of_sets(responses: Responses, rows: Sequence[Any], identity: Identity) -> Responses:
+    """Return the responses set after set, as the dataset has them, if all state theirs."""
+    for column in identity.also:
+        cells = responses.table.cells(column)
+        if kinds(cells) != {str}:
+            continue
+        values = list(dict.fromkeys(values_of(rows, column)))
+        if set(cells) <= set(values):
+            numbers = dict(zip(values, range(len(values)), strict=True))
+            order = sorted(range(len(cells)), key=lambda place: numbers[cells[place]])
+            responses = responses.take(order)
+    return responses
+
+
+def _check_some_left(case: Case) -> None:
+    """Check that the options leave some rows, and some responses."""
+    only = case.identity.only
+    if not case.wanted:
+        present = []
+        for column in only:
+            values = {str(value) for value in values_of(case.rows, column)}
+            present.append(f"{column} is {' or '.join(repr(value) for value in sorted(values))}")
+        hint = ""
+        if present:
+            hint = f" (in the dataset, {'; '.join(present)}; for an upstream file, its name decides this)"
+        raise ValueError(
+            f"None of the {len(case.rows):,} rows is left to score: the options select no row of this dataset{hint}."
+        )
+    if not len(case):
+        raise ValueError(f"{case.source}: no response is about {', '.join(only.values())}.")
+
+
+def _paired(case: Case) -> tuple[Case, Pairs]:
+    """Match responses; where they do not fit, try again without those that repeat an earlier one word for word."""
+    try:
+        return case, pairs_of(case)
+    except ValueError as error:
+        without = case.without_repeats()
+        if without is None:
+            raise
+        try:
+            pairs = pairs_of(without)
+        except (Incomplete, Repeated):
+            raise
+        except ValueError:
+            raise error from None
+        if not _are_told_apart(without, pairs):
+            raise
+        return without, pairs
+
+
+def _are_told_apart(case: Case, pairs: Pairs) -> bool:
+    """Whether equal ids mean the same row: samplings share their ids, so a response may be another sampling's."""
+    also = case.identity.also
+    if len(case.identity.sets(pairs.rows)) < 2 or all(all(case.table.cells(name)) for name in also):
+        return True
+    return some_column_is_unique(case.stated_ids())
+
+
+def pairs_of(case: Case) -> Pairs:
+    """Match by what identifies: ids, or the order without ids, else images and questions."""
+    pairs = ways.by_cells(case)
+    if pairs is not None:
+        return pairs
+    by_question = case.identity.by_question
+    if by_question and not case.states_ids:
+        pairs = ways.by_image_and_question(case)
+        if pairs is not None:
+            return pairs
+    refusals: list[ValueError] = []
+    # where images and questions tell rows apart, the other columns do not
+    if case.identity.also_by and not by_question and not case.holds(case.identity.id[0]):
+        try:
+            return ways.by_other_columns(case)
+        except ValueError as error:
+            refusals.append(error)
+    id_columns = _id_columns(case)
+    for columns in id_columns or [()]:
+        try:
+            pairs = ways.by_id(case, columns) if columns else ways.by_order(case)
+        except Incomplete as error:
+            if not case.identity.also:
+                raise
+            refusals.append(error)
+        except ValueError as error:
+            refusals.append(error)
+        else:
+            if not refusals or _is_confirmed(case, pairs, columns):
+                return pairs
+    pairs = _by_content(case, id_columns, refusals)
+    if pairs is not None:
+        return pairs
+    raise type(refusals[0])(f"{refusals[0]}{_nearest(case)}")
+
+
+def _id_columns(case: Case) -> list[tuple[str, ...]]:
+    """Return the columns that may hold the responses' ids; [] if the responses have no ids."""
+    identity = case.identity
+    column = identity.options.id_column
+    names = identity.columns
+    if column:
+        names = (column,)
+    filled = [name for name in names if case.holds(name)]
+    if column and not filled:
+        columns = ", ".join(str(name) for name in case.table.row(0))
+        raise ValueError(
+            f"No response has the column {column}; expected the column with the id. {case.where(0)} has {columns}."
+        )
+    if filled and names == identity.id:
+        return [identity.id]
+    return [(name,) for name in filled]
+
+
+def _is_confirmed(case: Case, pairs: Pairs, columns: Sequence[str]) -> bool:
+    """Whether a second choice of an id names images, or each response states something of its row."""
+    for number, place in enumerate(pairs.places):
+        is_image = False
+        if columns:
+            is_image = is_image_file(str(case.table.cells(columns[0])[place]))
+        if not is_image and not pairs.states_same(number):
+            return False
+    return True
+
+
+def _by_content(
+    case: Case, id_columns: Sequence[tuple[str, ...]], refusals: Sequence[ValueError]
+) -> Pairs | None:
+    """Match by images and questions where neither ids nor the order fit; None if these do not decide."""
+    # ids of their own, such as a count from 0, say nothing, but images may
+    are_own_ids = not id_columns or kinds(refusals) == {UnknownId}
+    questions = case.stated_questions
+    if are_own_ids and not any(questions):
+        pairs = ways.by_images(case)
+        if pairs is not None:
+            return pairs
+    describe = bool(id_columns) and are_own_ids and ways.describe_the_rest(case)
+    if not all(questions) and not describe:
+        return None
+    pairs = None
+    if id_columns:
+        pairs = ways.by_id_in_one_set(case, id_columns[0])
+    if pairs is None:
+        pairs = ways.by_content(case)
+    # ids of their own, such as a count, beside the questions in the dataset's order
+    if pairs is None and len(case) == len(case.first):
+        with suppress(ValueError):  # something contradicts
+            pairs = ways.by_order(case)
+    if pairs is None:
+        pairs = ways.by_content(case, in_order)
+    return pairs
+
+
+def _nearest(case: Case) -> str:
+    """Say which set of rows has most of the questions that responses state; "" if none has any, or there is one set."""
+    questions = Counter(case.stated_questions)
+    del questions[""]
+    shared = {}
+    for name, rows in case.identity.sets(case.rows).items():
+        shared[name] = (questions & Counter(questions_of(rows))).total()
+    nearest = max(shared, key=lambda name: (shared[name], name))
+    if not nearest or not shared[nearest]:
+        return ""
+    return f" The nearest is {nearest}: it has {shared[nearest]:,} of the {len(case):,} questions that they state."
+
+
+# The responses of the rows that are scored
+
+
+def _answered(case: Case, pairs: Pairs) -> _Answered:
+    """Return the wanted rows and their responses."""
+    rows = pairs.rows
+    places = pairs.places
+    if pairs.way != STATED_ROWS and len(case.wanted) < len(case.rows):
+        rows = []
+        places = []
+        for row, place in zip(pairs.rows, pairs.places, strict=True):
+            if case.identity.wanted(row):
+                rows.append(row)
+                places.append(place)
+    if not rows:
+        raise ValueError(
+            f"{case.source} holds no response to any of the {pairs.needed:,} rows that the options select."
+        )
+    if case.responses.sampled and len(rows) < pairs.needed and not case.identity.options.lacking_ok:
+        raise ValueError(
+            f"{case.responses.name} holds samples of {len(rows)} of the {pairs.needed} rows: the run had a limit, or "
+            f"was cut off. Pass --limit {len(rows)} (limit={len(rows)}) to score them anyway."
+        )
+    return _Answered(rows, case.responses.take(places), places)
+
+
+def _with_text_column(case: Case, answered: _Answered) -> _Answered:
+    """Take the texts of another column if those that were matched are right answers or prompts."""
+    responses = answered.responses
+    if case.identity.options.text_columns or responses.is_column_known:
+        return answered
+    once = answered
+    if len(set(answered.places)) < len(answered.places):
+        numbers = dict(zip(answered.places, range(len(answered.places)), strict=True))
+        once = answered.take(list(numbers.values()))
+    column = responses.columns[0]
+    expected = _expected(case.identity, once.rows)
+    choice = text_column.decide(once.responses.table, column, _texts(once.responses), expected)
+    if choice.column != column:
+        responses = responses.of_column(choice.column)
+    return replace(answered, responses=responses, remarks=choice.remarks)
+
+
+def _expected(identity: Identity, rows: Sequence[Any]) -> Expected:
+    """Return what the dataset says of rows: their questions, and their right answers by each known version."""
+    questions = [getattr(row, "question", None) or identity.prompt_of(row) for row in rows]
+    versions = [[getattr(row, identity.target, None) for row in rows]]
+    by_row = list(map(identity.other_answers, rows))
+    for version in range(max(map(len, by_row))):
+        answers = []
+        for answers_of_row in by_row:
+            answers.append(answers_of_row[version] if version < len(answers_of_row) else None)
+        versions.append(answers)
+    return Expected(questions, versions, partial(identity.are_corrected, rows))
+
+
+def _with_response(case: Case, answered: _Answered) -> _Answered:
+    """Leave out the rows that have no response, if the user allows it."""
+    responses = answered.responses
+    lacking = responses.lacking
+    if not lacking:
+        return answered
+    left = [place for place, lacks in enumerate(responses.missing) if not lacks]
+    options = case.identity.options
+    if not options.partial or not left:
+        columns = options.text_columns or (responses.columns[lacking[0]],)
+        text_column.refuse_missing(responses.table.take(lacking), columns, len(answered.rows))
+    return answered.take(left)
+
+
+def _version(case: Case, pairs: Pairs, answered: _Answered) -> str:
+    if pairs.way == STATED_ROWS:
+        return STATED_ROWS
+    places = range(len(answered.rows))
+    return case.identity.version_of(answered.rows, answered.responses.first_texts(case.questions, places))
+
+
+def _prompts(case: Case, answered: _Answered) -> dict[str, Any]:
+    """Return what responses say of their prompts: names, texts, and how many are other ones than the row's."""
+    table = answered.responses.table
+    names = [""]
+    if PROMPT in table.columns:
+        names = sorted({str(cell or "") for cell in table.cells(PROMPT)})
+    columns = PROMPTS if case.identity.prompt else STATED
+    prompts = answered.responses.first_texts(columns, range(len(answered.rows)))
+    unlike = 0
+    if any(prompts):
+        prompts = list(map(single_spaced, prompts))
+        for row, text in zip(answered.rows, prompts, strict=True):
+            if text and single_spaced(case.identity.prompt_of(row)) not in text:
+                unlike += 1
+    return {"prompts": names, "asked": prompts, "other_prompts": unlike}

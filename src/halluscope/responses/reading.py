@@ -1,0 +1,522 @@
+"""Reads an LVLM's responses from a file, whatever script wrote it, as a table with a row per response."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from halluscope import limits
+from halluscope.files.cut_ends import CutEnds
+from halluscope.files.opening import ending
+from halluscope.options import MatchingOptions
+from halluscope.reading import tables
+from halluscope.reading.columns import alike, contradicting, plain, second_names
+from halluscope.reading.tables import Located
+from halluscope.responses import answer_lists, flat_lines, given, logs, text_column
+from halluscope.responses.cells import are_plain, is_nothing, label_in, text_in, yes_no_labels
+from halluscope.responses.given import Given, Source
+from halluscope.responses.image_urls import URLS
+from halluscope.responses.logs import LOG, Stated
+from halluscope.responses.names import IDS, IMAGES, QUESTIONS, SAYS, TEXTS, is_image_file
+from halluscope.responses.table import ABSENT, Row, Table, picked
+from halluscope.responses.unfolding import (
+    ABOUT,
+    OWN,
+    SAMPLE,
+    Unfolding,
+    are_objects,
+    figures_in,
+    rows_of_columns,
+    turns,
+    unfolded,
+)
+from halluscope.sanitize import short_repr
+
+# The column that names the model
+MODEL = "model_id"
+
+# A list of one text, written as text by Python or as JSON
+_LIST = re.compile(r"""\s*\[\s*(['"])(.*)\1\s*\]\s*""", re.DOTALL)
+
+# The endings of tables in which an empty text and none look alike
+TABLES = (".csv", ".tsv", ".xlsx")
+
+# The columns whose values matter to how responses are read
+_MATTERING = ABOUT.union(TEXTS, IMAGES, URLS, ("label", "sampling", "category", MODEL))
+
+
+@dataclass(frozen=True)
+class Responses:
+    """The responses of one LVLM."""
+
+    # the LVLM's name: the one that the user gives, a harness, or every row; or else the file's name without its ending,
+    # preceded by as many folders as are needed to tell files apart; "responses" if there is no file
+    name: str
+    table: Table  # the rows that hold the responses, at least one
+    texts: list[str]  # the responses; "" where a row has none
+    missing: list[bool]  # whether a row has no response
+    columns: list[str]  # the row's column that held the text
+    sampled: bool = False  # whether a harness wrote them
+    is_column_known: bool = False  # whether the form of the file says which column holds them
+    # the numbers that a file states beside its rows, by their last key, such as scores
+    figures: Mapping[str, float] = field(default_factory=dict)
+    labels: Sequence[str] = ()  # the labels, such as 1 and 0, that are read as "yes" and "no"
+    blank: bool = False  # whether an empty cell is no response (`text_column.missing`)
+    cut_ends: Sequence[str] = ()  # the last lines that were left out because a part of each is missing
+
+    @property
+    def lacking(self) -> list[int]:
+        """The places of the rows without a response."""
+        return [place for place, lacks in enumerate(self.missing) if lacks]
+
+    @property
+    def source(self) -> str:
+        """The file, for messages."""
+        return self.table.source
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def cells(self, name: str) -> list[Any]:
+        """Return what each row states in a column; None where it is the response itself."""
+        cells = self.table.cells(name)
+        if name not in self.columns:
+            return cells
+        cells = list(cells)
+        for place, column in enumerate(self.columns):
+            if column == name:
+                cells[place] = None
+        return cells
+
+    def first_texts(self, names: Sequence[str], places: Sequence[int]) -> list[str]:
+        """Return the first text that some rows state in some columns; "" for none."""
+        columns = [self.cells(name) for name in names if name in self.table.columns]
+        if not columns:
+            return [""] * len(places)
+        texts = []
+        for place in places:
+            text = ""
+            for cells in columns:
+                cell = cells[place]
+                if isinstance(cell, str) and cell.strip():
+                    text = cell
+                    break
+            texts.append(text)
+        return texts
+
+    def take(self, places: Sequence[int]) -> "Responses":
+        """Return some of the responses, in this order."""
+        if list(places) == list(range(len(self))):
+            return self
+        return replace(
+            self,
+            table=self.table.take(places),
+            texts=picked(self.texts, places),
+            missing=picked(self.missing, places),
+            columns=picked(self.columns, places),
+        )
+
+    def of_column(self, column: str) -> "Responses":
+        """Return the responses in another column."""
+        return responses_in(self, (column,))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files of responses are read."""
+
+    tasks: Collection[str] = ()  # the harness tasks whose samples are accepted; if empty, those of any task
+    # columns that mark a row as the dataset's own, which holds the right answer, not a response
+    dataset: Collection[str] = ()
+    # column -> its values; the file name of a part may contain one of them, such as "random" in A of
+    # "NAME=A,B,C"
+    parts: Mapping[str, Collection[str]] = field(default_factory=dict)
+    matching: MatchingOptions = MatchingOptions()
+
+
+USUAL = Reading()
+
+
+def read(responses: Sequence[Given], options: Reading = USUAL) -> list[Responses]:
+    """Read the responses of several LVLMs, each with a name of its own."""
+    sources = given.sources(responses, options.matching.sheet)
+    models = [_read(source, options) for source in sources]
+    names = given.names_of(sources, [model.name for model in models])
+    return [replace(model, name=name) for model, name in zip(models, names, strict=True)]
+
+
+def _read(source: Source, options: Reading) -> Responses:
+    """Read responses; their name is the user's, that of the model that a harness or each row states, or ""."""
+    beside = Stated()
+    cut_ends = CutEnds(allowed=options.matching.partial)
+    table = None
+    if len(source.files) == 1 and options.matching.limit is None:
+        table = _flat_table(source.files[0])
+    is_sampled = False
+    if table is None:
+        located = tables.objects(islice(_located(source, options, beside, cut_ends), options.matching.limit))
+        if not located:
+            raise ValueError(
+                f"{source.label} holds no responses; expected one JSON object per line, or a table."
+            )
+        located = _without_settings(located, beside)
+        is_sampled = located[0][1].keys() >= SAMPLE
+        if is_sampled:
+            located = logs.responses_of_samples(located, options.tasks)
+            if len(source.files) == 1 and not beside.model:
+                beside = logs.results_beside(source.files[0])
+        table = Table.of_rows(source.label, located)
+    if not is_sampled:
+        table = _with_known_columns(table, options.matching.text_columns)
+    columns = _text_columns(table, options)
+    if source.files and not beside.model:
+        beside.model = _model_in(table)
+    is_table = any(ending(file) in TABLES for file in source.files)
+    unread = Responses(
+        name=source.name or beside.model,
+        table=table,
+        texts=[],
+        missing=[],
+        columns=[],
+        sampled=is_sampled,
+        is_column_known=is_sampled or beside.is_answer_list,
+        figures=beside.figures,
+        blank=is_table and not options.matching.text_columns,
+        cut_ends=cut_ends.places,
+    )
+    responses = responses_in(unread, columns)
+    if all(responses.missing):
+        text_column.refuse_missing(table, columns, len(table))
+    longest = max(responses.texts, key=len)
+    place = responses.texts.index(longest)
+    limits.check("cell", len(longest), f"{table.where[place]}: {responses.columns[place]}")
+    return responses
+
+
+def _model_in(table: Table) -> str:
+    """Return the name of the model that all rows state; "" for none."""
+    models = table.cells(MODEL)
+    first = models[0]
+    if isinstance(first, str) and first.strip() and models.count(first) == len(models):
+        return first
+    return ""
+
+
+# Rows
+
+
+def located(file: Path, cut_ends: CutEnds | None = None) -> Iterator[Located]:
+    """Yield a file's rows, whatever they are, with their locations; or those of a folder of text files."""
+    return _located(Source(files=answer_lists.files_at(file)), USUAL, Stated(), cut_ends)
+
+
+def _flat_table(file: Path) -> Table | None:
+    """Return the table in a large file whose rows are no samples and need no second names; None for others."""
+    table = flat_lines.read(file)
+    if table is None:
+        return None
+    names = tuple(table.columns)
+    if second_names(names) or alike(names) or table.columns.keys() >= SAMPLE or table.columns.keys() >= LOG:
+        return None
+    return table
+
+
+def _located(source: Source, options: Reading, beside: Stated, cut_ends: CutEnds | None) -> Iterator[Located]:
+    for where, row in tables.numbered("responses", source.rows):
+        yield where, _with_plain_names(row, where, options.matching)
+    choices = tables.Choices(options.matching.sheet, _Holds(options.matching), cut_ends)
+    for file in source.files:
+        part: dict[str, str] = {}
+        if len(source.files) > 1:
+            part = _part_of(file, options)
+        for where, row in _rows_of(file, options, beside, choices):
+            named = _with_plain_names(row, where, options.matching)
+            if part and isinstance(row, dict):
+                named = {**part, **named}
+            yield where, named
+
+
+def _part_of(file: Path, options: Reading) -> dict[str, str]:
+    """Return the columns and values that the name of a part's file gives to its rows."""
+    part = {}
+    for column, values in options.parts.items():
+        named = [value for value in values if value in file.name]
+        if len(named) == 1:
+            part[column] = named[0]
+    return part
+
+
+@dataclass(frozen=True)
+class _Holds:
+    """Tells whether a table with some columns may hold responses."""
+
+    options: MatchingOptions
+
+    def __call__(self, columns: Sequence[str]) -> bool:
+        if self.options.text_columns:
+            return not set(self.options.text_columns).isdisjoint(columns)
+        names = [plain(column) for column in columns]
+        return text_column.first_named(names)[1] != "" or any(map(SAYS.match, names))
+
+
+def _rows_of(file: Path, options: Reading, beside: Stated, choices: tables.Choices) -> Iterator[Located]:
+    """Yield the rows of a file; those of a log as samples, and those in objects that hold several."""
+    if ending(file) == ".eval":
+        yield from logs.read_eval(file, beside)
+        return
+    if answer_lists.is_answer_list(file):
+        beside.is_answer_list = True
+        yield from answer_lists.rows(file)
+        return
+    unfolding = Unfolding(options.parts, options.matching.text_columns)
+    for where, row in tables.rows(file, choices):
+        if isinstance(row, str):
+            yield where, {TEXTS[0]: row}
+            continue
+        if not isinstance(row, dict):
+            yield where, row
+            continue
+        in_columns = rows_of_columns(row)
+        if in_columns:
+            for number, inner in enumerate(in_columns, 1):
+                yield f"{where}, row {number}", inner
+        elif not OWN.isdisjoint(row):
+            yield where, row
+        elif row.keys() >= LOG:
+            yield from logs.read_log(row, where, beside)
+        else:
+            yield from unfolded(row, where, unfolding, beside.figures)
+
+
+def _without_settings(rows: list[Located], beside: Stated) -> list[Located]:
+    """Leave out a first or last row that shares no column with the row beside it: settings, or scores."""
+    if len(rows) < 3:
+        return rows
+    for end, neighbour in ((0, 1), (-1, -2)):
+        known = OWN.union(ABOUT, rows[neighbour][1])
+        if known.isdisjoint(rows[end][1]):
+            beside.figures.update(figures_in(rows[end][1]))
+            del rows[end]
+    return rows
+
+
+# Columns
+
+
+def _with_plain_names(row: Any, where: str, options: MatchingOptions) -> Any:
+    """Add a second name for each column that has capitals or spaces: "doc_id" for "Doc ID" and "docId"."""
+    if not isinstance(row, Mapping):
+        return row
+    names = tuple(row)
+    if alike(names):
+        _check_alike(row, where, options)
+    seconds = second_names(names)
+    if not seconds:
+        return row
+    named = dict(row)
+    for second, name in seconds.items():
+        named[second] = row[name]
+    return named
+
+
+def _check_alike(row: Row, where: str, options: MatchingOptions) -> None:
+    """Check that columns whose names differ only in case or spaces do not differ in what they hold."""
+    chosen = list(options.text_columns)
+    if options.id_column:
+        chosen.append(options.id_column)
+    for shared, columns in contradicting(row, chosen):
+        if shared in _MATTERING or SAYS.match(shared):
+            names = " and ".join(map(short_repr, columns))
+            values = " and ".join(short_repr(row[name]) for name in columns)
+            raise ValueError(
+                f"{where} has the columns {names}, whose names differ only in case or spaces, with different values: "
+                f"{values}; expected one of them. Remove or rename the others, or name the one that counts: "
+                f"--text-column {columns[0]} (text_column) for the text, --id-column (id_column) for the id."
+            )
+
+
+def _with_known_columns(table: Table, columns: Sequence[str]) -> Table:
+    """Add the image and the question of rows that state them in another column, or in an object or a chat."""
+    first = table.row(0)
+    text = text_column.first_named(first, columns)[1]
+    more = {}
+    if set(IDS).isdisjoint(first):
+        images = [name for name, value in first.items() if isinstance(value, str) and is_image_file(value)]
+        if len(images) == 1:
+            more["image"] = table.cells(images[0])
+    asks_nothing = set(QUESTIONS).intersection(first) <= {text}
+    if asks_nothing:
+        texts = set(TEXTS).union(columns, (text,))
+        questions = [name for name in first if name not in texts and _asks(table, name)]
+        if len(questions) == 1:
+            more["question"] = table.cells(questions[0])
+    holds_objects = any(isinstance(value, dict | list) for value in first.values())
+    if more or (asks_nothing and holds_objects):
+        return table.over({**_in_objects(table, text), **more})
+    return table
+
+
+def _asks(table: Table, name: str) -> bool:
+    """Whether a column that is not named like responses has a question mark in each row."""
+    if SAYS.match(name):
+        return False
+    return all(isinstance(cell, str) and "?" in cell for cell in table.cells(name))
+
+
+def _in_objects(table: Table, text: str) -> dict[str, list[Any]]:
+    """Return the ids, images and questions that rows state in objects, or in chats, other than their texts."""
+    columns: dict[str, list[Any]] = {}
+    if table.is_flat:
+        return columns
+    for place in range(len(table)):
+        for name, cell in table.row(place).items():
+            if name == text:
+                continue
+            for key, value in _facts_in(cell).items():
+                columns.setdefault(key, [ABSENT] * len(table))[place] = value
+    return columns
+
+
+def _facts_in(cell: Any) -> dict[str, Any]:
+    """Return the ids and questions in an object, or the prompt in a chat; {} for any other cell."""
+    facts = {}
+    if isinstance(cell, Mapping):
+        for key in IDS + QUESTIONS:
+            if key in cell and key not in TEXTS:
+                facts[key] = cell[key]
+    elif are_objects(cell):
+        chat = turns(cell)
+        if "prompt" in chat:
+            facts["prompt"] = chat["prompt"]
+    return facts
+
+
+# Responses
+
+
+def _text_columns(table: Table, options: Reading) -> Sequence[str]:
+    """Return the column that is named like one of responses, or the columns that the user names.
+
+    The dataset's own right answer is no response.
+    """
+    columns = options.matching.text_columns
+    if columns:
+        if table.columns.keys().isdisjoint(columns):
+            raise _no_text(table.where[0], table.row(0), columns)
+        return columns
+    known, first = text_column.first_named(table.names)
+    answer = ""
+    if first in options.dataset and set(options.dataset) <= set(table.names):
+        answer = first
+    column = text_column.by_name(table, answer)
+    if column:
+        return (column,)
+    if answer:
+        raise ValueError(
+            f"{table.where[0]} is a row of the dataset, whose {answer!r} is the right answer; expected the LVLM's "
+            "response."
+        )
+    raise _no_text(table.where[0], table.row(0), known)
+
+
+def _no_text(where: str, row: Row, known: Sequence[str]) -> ValueError:
+    texts = [str(name) for name, value in row.items() if isinstance(value, str)]
+    hint = ""
+    if texts:
+        hint = f" Texts here: {', '.join(texts)}."
+    keys = "the key" if len(known) == 1 else "one of the keys"
+    return ValueError(
+        f"{where}: expected an object with the LVLM's text under {keys} {', '.join(known)}; got "
+        f"{short_repr(row, 120)}. If another column holds the text, name it: --text-column (text_column); or several, "
+        f"of which each response has one.{hint}"
+    )
+
+
+def check_complete(responses: Responses) -> None:
+    """Check that each row has a response, where no option leaves out rows without one."""
+    lacking = responses.lacking
+    if lacking:
+        raise ValueError(
+            f"{responses.source}: {len(lacking):,} of {len(responses):,} rows have no "
+            f"{responses.columns[lacking[0]]}, the first of them {responses.table.where[lacking[0]]}; expected the "
+            "LVLM's text in each row. Ask the LVLM about them, or remove these rows."
+        )
+
+
+def responses_in(responses: Responses, columns: Sequence[str]) -> Responses:
+    """Return the responses in a column, or in several of which each row has one.
+
+    Args:
+        responses: their table.
+        columns: the names of the columns.
+    """
+    table = responses.table
+    missing = text_column.missing(table, columns, responses.blank)
+    if len(columns) > 1:
+        chosen = _first_filled(table, columns, missing)
+        cells = [table.cells(column)[place] for place, column in enumerate(chosen)]
+    else:
+        chosen = [columns[0]] * len(table)
+        cells = table.cells(columns[0])
+    labels: Mapping[str, str] = {}
+    if len(columns) == 1:
+        labels = yes_no_labels(cell for cell, lacks in zip(cells, missing, strict=True) if not lacks)
+    texts = []
+    if not labels and are_plain(cells):
+        texts = list(cells)
+    else:
+        for place, cell in enumerate(cells):
+            if missing[place]:
+                texts.append("")
+            elif labels:
+                texts.append(labels[label_in(cell)])
+            else:
+                texts.append(_text_of(cell, table.where[place], chosen[place]))
+    return replace(
+        responses,
+        texts=_without_brackets(texts, missing),
+        missing=missing,
+        columns=chosen,
+        labels=list(labels),
+    )
+
+
+def _first_filled(table: Table, columns: Sequence[str], missing: Sequence[bool]) -> list[str]:
+    """Return the first of some columns that each row has; the first of all for a row without a response."""
+    chosen = []
+    for place, lacks in enumerate(missing):
+        column = columns[0]
+        if not lacks:
+            column = next(name for name in columns if not is_nothing(table.cells(name)[place]))
+        chosen.append(column)
+    return chosen
+
+
+def _without_brackets(texts: list[str], missing: Sequence[bool]) -> list[str]:
+    """Return the texts in lists of one text that are written as texts, if all are."""
+    bare = []
+    for text, lacks in zip(texts, missing, strict=True):
+        match = _LIST.fullmatch(text)
+        if match is None and not lacks:
+            return texts
+        bare.append(match[2] if match else text)
+    return bare
+
+
+def _text_of(cell: Any, where: str, column: str) -> str:
+    text = text_in(cell)
+    if text is None:
+        raise ValueError(
+            f"{where}: {column} is {short_repr(cell)}; expected the LVLM's text (it may be empty)."
+        )
+    return text
+
+
+def text_of(row: Row, where: str, columns: tuple[str, ...] = ()) -> tuple[str, str]:
+    """Return the text of a row that stands alone, and its column: one of the named columns, or of `TEXTS`."""
+    known, name = text_column.first_named(row, columns)
+    if not name:
+        raise _no_text(where, row, known)
+    return _text_of(row[name], where, name), name

@@ -1,0 +1,310 @@
+"""What responses state about their rows: ids, images, addresses of images, questions and sets."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from halluscope.responses.column_facts import FEWEST_ROWS, question_in
+from halluscope.responses.identity import (
+    Identity,
+    are_whole,
+    images_of,
+    last_part,
+    plain_id,
+    plain_image,
+    questions_of,
+    values_of,
+)
+from halluscope.responses.image_urls import URLS, address_in, file_in
+from halluscope.responses.names import IDS, IMAGES, QUESTIONS
+from halluscope.responses.reading import Responses
+from halluscope.responses.repeats import places_of_repeats
+from halluscope.responses.table import ABSENT, Table, kinds
+
+# A column that identifies a row together with its id -> the names that a response may use for the column. A
+# name is used only if the value under it is a known one.
+SYNONYMS = {"sampling": ("sampling", "category")}
+
+# What a response may state about its row: nothing, the same, something else, or something that cannot be compared
+SILENT, SAME, OTHER, STRANGE = range(4)
+
+# A list of one value stands for the value in these columns
+LISTS = (list, tuple, np.ndarray)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Responses, and the rows that they may belong to."""
+
+    responses: Responses
+    rows: Sequence[Any]
+    identity: Identity
+
+    def __len__(self) -> int:
+        return len(self.responses)
+
+    @property
+    def source(self) -> str:
+        """The file, for messages."""
+        return self.responses.source
+
+    @property
+    def table(self) -> Table:
+        """The rows that hold the responses."""
+        return self.responses.table
+
+    def where(self, place: int) -> str:
+        """Return a response's location, for messages."""
+        return self.table.where[place]
+
+    @cached_property
+    def wanted(self) -> list[Any]:
+        """The rows that are scored."""
+        return [row for row in self.rows if self.identity.wanted(row)]
+
+    @cached_property
+    def first(self) -> list[Any]:
+        """The rows that responses may belong to by their order: the first, if only the first responses were read."""
+        if self.identity.options.limit:
+            return self.wanted[: len(self)]
+        return self.wanted
+
+    @cached_property
+    def questions(self) -> list[str]:
+        """The columns in which responses may state questions."""
+        questions = self._present(QUESTIONS)
+        # where another column asks, the user names the responses', or none of many rows asks, `text` may hold right
+        # answers or responses too
+        may_say = len(questions) > 1 or self.identity.options.text_columns or len(self) >= FEWEST_ROWS
+        if "text" in questions and may_say and not self._asks("text"):
+            questions.remove("text")
+        return questions
+
+    def _asks(self, name: str) -> bool:
+        """Whether a column has a question mark in any row where it does not hold the response."""
+        return any("?" in str(cell) for cell in self.responses.cells(name))
+
+    @cached_property
+    def images(self) -> list[str]:
+        """The columns in which responses may name images, beside the id."""
+        return [name for name in self._present(IMAGES) if name not in self._ids]
+
+    @cached_property
+    def urls(self) -> list[str]:
+        """The columns in which responses may state the addresses of images."""
+        return [name for name in self._present(URLS) if name not in self._ids]
+
+    def _present(self, names: Sequence[str]) -> list[str]:
+        return [name for name in names if name in self.table.columns]
+
+    @property
+    def _ids(self) -> set[str | None]:
+        """The columns for ids that the dataset or the user names."""
+        return {self.identity.options.id_column, *self.identity.id}
+
+    @cached_property
+    def known_images(self) -> set[str]:
+        """The names of the images of all rows."""
+        images: set[str] = set()
+        for row in self.rows:
+            images.update(images_of(row))
+        return images
+
+    @property
+    def states_ids(self) -> bool:
+        """Whether a response has the id of a row, or the user says where ids are."""
+        if self.identity.options.id_column:
+            return True
+        name = self.identity.id[0]
+        known = {str(value) for value in values_of(self.rows, name)}
+        return any(str(cell) in known for cell in self.table.cells(name))
+
+    def holds(self, name: str) -> bool:
+        """Whether a response has a value in a column."""
+        return name in self.table.columns and any(map(is_value, self.table.cells(name)))
+
+    def fills(self, name: str) -> bool:
+        """Whether all responses have a value in a column."""
+        if name not in self.table.columns:
+            return False
+        cells = self.table.cells(name)
+        return are_whole(cells) or all(map(is_value, cells))
+
+    @cached_property
+    def stated_questions(self) -> list[str]:
+        """The dataset's question that each response states, with or without other words; "" for none."""
+        known = set(questions_of(self.rows)) - {""}
+        columns = [self.responses.cells(name) for name in self.questions]
+        questions = []
+        for cells in self._by_row(columns):
+            texts = [cell for cell in cells if isinstance(cell, str)]
+            questions.append(question_in(texts, known))
+        return questions
+
+    @cached_property
+    def stated_images(self) -> list[str]:
+        """The dataset's image that each response states, as `images_of` writes it; [] unless all state one."""
+        names = self._by_row([self.table.cells(name) for name in self._present(IMAGES)])
+        addresses = self._by_row([self.table.cells(name) for name in self.urls])
+        images = []
+        for place in range(len(self)):
+            image = self._known_image(names[place], addresses[place])
+            if not image:
+                return []
+            images.append(image)
+        return images
+
+    def _by_row(self, columns: Sequence[list[Any]]) -> list[tuple[Any, ...]]:
+        """Return the cells of columns row by row."""
+        if not columns:
+            return [()] * len(self)
+        return list(zip(*columns, strict=True))
+
+    def _known_image(self, names: Sequence[Any], addresses: Sequence[Any]) -> str:
+        """Return the first of the dataset's images among the names and the addresses of images; "" for none."""
+        for name in names:
+            if type(name) in (str, int, float) and plain_image(name) in self.known_images:
+                return plain_image(name)
+        for address in addresses:
+            image = plain_image(file_in(address_in(address)))
+            if image in self.known_images:
+                return image
+        return ""
+
+    # Responses that a file holds twice
+
+    def without_repeats(self) -> "Case | None":
+        """Return the case without the responses that repeat an earlier one; None if no response does."""
+        names = self.questions + list(self.identity.also_by)
+        for column in self.identity.also:
+            names.append(column)
+            names.extend(SYNONYMS[column])
+        repeats = places_of_repeats(self.stated_ids(), self._plain_cells(names), self.responses.texts)
+        if not repeats:
+            return None
+        places = [place for place in range(len(self)) if place not in repeats]
+        return replace(self, responses=self.responses.take(places))
+
+    def stated_ids(self) -> list[tuple[str, ...]]:
+        """Return the ids and images that each response states."""
+        names = list(self.identity.id) + list(IDS) + self.urls
+        if self.identity.options.id_column:
+            names.append(self.identity.options.id_column)
+        return self._plain_cells(names)
+
+    def _plain_cells(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        """Return each response's values of some columns in their plain form; "" for none."""
+        columns = []
+        for name in self._present(list(dict.fromkeys(names))):
+            plain: Callable[[object], str] = plain_id
+            if name in IMAGES or name in self.urls:
+                plain = plain_image
+            cells = self.responses.cells(name)
+            columns.append(["" if cell is None else plain(cell) for cell in cells])
+        return self._by_row(columns)
+
+
+def is_value(cell: Any) -> bool:
+    """Whether a cell holds a value: neither null nor an empty text."""
+    return cell is not None and cell != ""
+
+
+# Our names of what responses state
+
+# The columns that state something about the row, in which a list of one value stands for the value
+STATES = set(QUESTIONS).union(IMAGES, URLS, *SYNONYMS.values())
+
+
+def with_our_names(responses: Responses, identity: Identity) -> Responses:
+    """Add, under our names, what responses state under other names, and the value of each list of one value."""
+    before = responses.table
+    table = _with_single_values(responses)
+    for theirs, ours in identity.also_by.items():
+        if theirs in before.columns:
+            table = table.with_columns({ours: _renamed(table, before, theirs, ours)})
+    for ours, values in identity.also.items():
+        table = _with_set(table, before, ours, values)
+    return replace(responses, table=_with_parts_of_index(table, identity.index_columns))
+
+
+def _renamed(table: Table, before: Table, theirs: str, ours: str) -> list[Any]:
+    """Return a column under our name, where rows have it under theirs, or else under ours."""
+    cells = []
+    for place, cell in enumerate(before.cells(theirs)):
+        if not before.has(place, theirs):
+            cells.append(table.cell(place, ours))
+        elif ours == "file_name":
+            cells.append(last_part(cell))
+        else:
+            cells.append(cell)
+    return cells
+
+
+def _with_single_values(responses: Responses) -> Table:
+    table = responses.table
+    for name in STATES.intersection(table.columns):
+        if not any(issubclass(kind, LISTS) for kind in kinds(table.cells(name))):
+            continue
+        cells = []
+        for place in range(len(table)):
+            cell = table.cell(place, name)
+            if responses.columns[place] != name:
+                cell = _single_value(cell)
+            cells.append(cell)
+        table = table.with_columns({name: cells})
+    return table
+
+
+def _single_value(cell: Any) -> Any:
+    """Return the text, or the path of the image, in a list of one; any other cell as it is."""
+    if not isinstance(cell, LISTS) or len(cell) != 1:
+        return cell
+    value = cell[0]
+    if isinstance(value, Mapping):
+        value = value.get("path")
+    return value if isinstance(value, str) else cell
+
+
+def _with_set(table: Table, before: Table, ours: str, values: Collection[str]) -> Table:
+    """Add the column that names each row's set, from a column with another name."""
+    synonyms = [name for name in SYNONYMS[ours] if name in table.columns]
+    if not synonyms:
+        names = [name for name in before.columns if _names_sets(before, name, values)]
+        if names:
+            return table.with_columns({ours: before.cells(names[-1])})
+        return table
+    if synonyms == [ours]:
+        return table
+    sets = []
+    for place, cell in enumerate(before.cells(ours)):
+        name_of_set = table.cell(place, ours)
+        if not isinstance(cell, str) or not cell:
+            for name in reversed(synonyms):
+                text = table.cells(name)[place]
+                if isinstance(text, str) and set(text.split(",")) <= set(values):
+                    name_of_set = text
+        sets.append(name_of_set)
+    return table.with_columns({ours: sets})
+
+
+def _names_sets(table: Table, name: Any, values: Collection[str]) -> bool:
+    """Whether each row has the name of a set in a column."""
+    if not table.has(0, name):
+        return False
+    return all(isinstance(cell, str) and cell in values for cell in table.cells(name))
+
+
+def _with_parts_of_index(table: Table, names: Sequence[str]) -> Table:
+    """Add the columns whose values an `index` joins by "_", where a row has none of their names."""
+    if not names or "index" not in table.columns:
+        return table
+    columns: dict[str, list[Any]] = {}
+    for place, index in enumerate(table.cells("index")):
+        parts = str(index).split("_")
+        if len(parts) == len(names):
+            for name, part in zip(names, parts, strict=True):
+                columns.setdefault(name, [ABSENT] * len(table))[place] = part
+    return table.over(columns)

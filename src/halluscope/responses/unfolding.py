@@ -1,0 +1,289 @@
+"""Finds the rows in a JSON object that holds several: column by column, in lists, by ids or images, or as chats.
+
+A row is an object with a text, or with numbers alone. Lists of rows may lie under keys, beside settings and scores.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from halluscope.reading import tables
+from halluscope.reading.tables import Located
+from halluscope.responses.names import IDS, LABEL, QUESTIONS, SAYS, TEXTS, is_image_file
+from halluscope.sanitize import one_line
+from halluscope.validation import is_number
+
+Row = Mapping[str, Any]
+
+# The keys that mark an object as a sample of lm-eval or lmms-eval
+SAMPLE = {"doc_id", "filtered_resps"}
+
+# Keys that mark an object as a response, or as a sample, in which no list of rows is looked for
+OWN = SAMPLE.union(TEXTS)
+
+# The keys that say what a row is about, and those that name a cell, where a column may be named by the plural
+ABOUT = set(IDS).union(QUESTIONS)
+CELLS = ABOUT.union(TEXTS, {LABEL})
+
+# Who says a turn of a chat, in the words of LLaVA's, OpenAI's and Google's files
+SPEAKERS = {
+    "human": "prompt",
+    "user": "prompt",
+    "gpt": "response",
+    "assistant": "response",
+    "model": "response",
+}
+
+
+@dataclass(frozen=True)
+class Unfolding:
+    """What is known when rows are looked for in an object."""
+
+    # column -> its values; the key of a list of rows may contain one of them, such as "random"
+    parts: Mapping[str, Collection[str]] = field(default_factory=dict)
+    text_columns: Collection[str] = ()  # the columns that the user names
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A list of rows in an object."""
+
+    facts: Mapping[str, str]  # what its key says of each row: a part, or an image
+    rows: Sequence[Row]
+
+
+# Tables
+
+
+def rows_of_columns(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of a table that an object holds; [] if it holds none.
+
+    A table is written column by column, as pandas does, or as names of columns and lists of cells, as pandas ("split")
+    and Weights & Biases do.
+    """
+    names = content.get("columns")
+    lists = content.get("data")
+    if isinstance(names, list) and isinstance(lists, list):
+        with suppress(TypeError, ValueError):
+            return [dict(zip(names, cells, strict=True)) for cells in lists]
+    if not isinstance(next(iter(content.values()), None), list | dict):
+        return []
+    columns = {}
+    for name, value in content.items():
+        cells = _column_in(value)
+        if cells is None or any(isinstance(cell, Mapping) for cell in cells):
+            return []
+        singular = name.removesuffix("s")
+        if singular in CELLS:
+            name = singular
+        columns[name] = cells
+    lengths = {len(cells) for cells in columns.values()}
+    if len(content) < 2 or len(lengths) > 1:
+        return []
+    rows = []
+    for cells in zip(*columns.values(), strict=True):
+        rows.append(dict(zip(columns, cells, strict=True)))
+    return rows
+
+
+def _column_in(value: Any) -> Sequence[Any] | None:
+    """Return the cells of a column: a list, or an object with the keys "0", "1", ...; None for anything else."""
+    if isinstance(value, list):
+        return value
+    if not isinstance(value, dict):
+        return None
+    for number, key in enumerate(value):
+        if key != str(number):
+            return None
+    return list(value.values())
+
+
+# Lists of rows
+
+
+def unfolded(
+    row: dict[str, Any], where: str, known: Unfolding, figures: dict[str, float]
+) -> Iterator[Located]:
+    """Yield the rows in an object's lists, with the object's own values, if it has no text; else the object.
+
+    So files are read that hold their rows under a key, beside scores or settings, image by image, or as chats. Several
+    lists are read if the key of each names a part, such as "random", or an image, or if all are alike, as lists by
+    category are, and do not answer the same questions.
+
+    Args:
+        row: the object.
+        where: its location.
+        known: what is known.
+        figures: the numbers that stand beside rows are added here.
+    """
+    lists: dict[str, Rows] = {}
+    if OWN.isdisjoint(row) and not set(known.text_columns).intersection(row):
+        lists = _lists(row, known)
+    if len(lists) > 1 and not _are_named_apart(list(lists.values())):
+        if not _are_alike(list(lists.values())):
+            lists = {}
+        elif len(set(map(_about, lists.values()))) < len(lists):
+            raise ValueError(
+                f"{where} holds responses of several LVLMs, or of several runs, to the same questions: "
+                f"{one_line(', '.join(lists), 120)}; expected those of one. Save each list as a file of its own."
+            )
+    if not lists:
+        yield where, row
+        return
+    shared = {}
+    beside = {}
+    for name, value in row.items():
+        if isinstance(value, str | int | float):
+            shared[name] = value
+        if name not in lists:
+            beside[name] = value
+    image = shared.get(tables.KEY)
+    if isinstance(image, str) and is_image_file(image):
+        shared["image"] = image
+    figures.update(figures_in(beside))
+    for name, part in lists.items():
+        chat = turns(part.rows)
+        if chat:
+            yield where, {**shared, **chat}
+            continue
+        for number, inner in enumerate(part.rows, 1):
+            whole = {**shared, **part.facts, **inner}
+            yield from unfolded(whole, f"{where}, {name} {number}", known, {})
+
+
+def _are_named_apart(lists: Sequence[Rows]) -> bool:
+    """Whether the key of each list says something else of its rows."""
+    facts = set()
+    for part in lists:
+        facts.add(tuple(part.facts.items()))
+    return () not in facts and len(facts) == len(lists)
+
+
+def _lists(row: Row, known: Unfolding) -> dict[str, Rows]:
+    """Return an object's lists of objects by their keys, or else those in its objects."""
+    if not any(isinstance(value, list | Mapping) for value in row.values()):
+        return {}  # most rows; what follows takes several times as long as reading them
+    lists = {}
+    says = _says(row)
+    for name, value in row.items():
+        # others are such as boxes beside a text
+        if are_objects(value) and (not says or any(map(_says, value))):
+            lists[str(name)] = Rows(_facts_of_key(str(name), known), value)
+    if lists or not ABOUT.isdisjoint(row):
+        return lists
+    objects: dict[str, Row] = {}
+    for name, value in row.items():
+        if isinstance(value, str) and (SAYS.match(name) or is_image_file(value)):
+            return {}  # a row, with objects beside its text
+        if isinstance(value, Mapping):
+            objects[str(name)] = value
+    for name, value in objects.items():
+        if _is_by_id(name, value):
+            by_id = [entry for _, entry in tables.by_id(value, "")]
+            lists[name] = Rows(_facts_of_key(name, known), by_id)
+    if lists:
+        return lists
+    for name, value in objects.items():
+        facts = _facts_of_key(name, known)
+        for key, part in _lists(value, known).items():
+            lists[f"{name}, {key}"] = Rows({**facts, **part.facts}, part.rows)
+    return lists
+
+
+def are_objects(value: Any) -> bool:
+    """Whether a value is a list of objects, at least one."""
+    return isinstance(value, list) and bool(value) and all(isinstance(entry, Mapping) for entry in value)
+
+
+def _says(row: Row) -> bool:
+    """Whether an object has a text in a column that is named like a response's, or is a turn of a chat."""
+    if "role" in row or "from" in row or not set(TEXTS).isdisjoint(row):
+        return True
+    return any(isinstance(value, str) and SAYS.match(str(name)) for name, value in row.items())
+
+
+def _facts_of_key(name: str, known: Unfolding) -> dict[str, str]:
+    """Return what the key of a list says of its rows: their image or id, or the part that they belong to."""
+    if is_image_file(name):
+        return {"image": name}
+    if name.isdigit():
+        return {tables.KEY: name}
+    facts = {}
+    for column, values in known.parts.items():
+        for value in values:
+            if value in name.lower():
+                facts[column] = value
+    return facts
+
+
+def _is_by_id(name: str, value: Row) -> bool:
+    """Whether an object's keys are ids or images, and its values rows, or responses if its name says so."""
+    if not value:
+        return False
+    for key, entry in value.items():
+        is_entry = type(entry) is dict or (type(entry) is str and SAYS.match(name))
+        if not is_entry or not (str(key).isdigit() or is_image_file(str(key))):
+            return False
+    return True
+
+
+def _are_alike(lists: Sequence[Rows]) -> bool:
+    """Whether lists have the same columns, a text and an id or a question among them."""
+    first = set(lists[0].rows[0])
+    says = not first.isdisjoint(TEXTS) or any(map(SAYS.match, first))
+    if not says or first.isdisjoint(ABOUT):
+        return False
+    return all(set(part.rows[0]) == first for part in lists)
+
+
+def _about(part: Rows) -> tuple[str, ...]:
+    """Return what rows are about: their ids, images and questions."""
+    names = [name for name in IDS + QUESTIONS if name not in TEXTS]
+    facts = []
+    for row in part.rows:
+        facts.append(str([row.get(name) for name in names]))
+    return tuple(facts)
+
+
+def turns(chat: Sequence[Row]) -> dict[str, str]:
+    """Return the last prompt and response of a chat, as LLaVA's and OpenAI's files have it; {} if it is none."""
+    last = {}
+    for turn in chat:
+        speaker = SPEAKERS.get(str(turn.get("role", turn.get("from"))))
+        text = turn.get("content", turn.get("value"))
+        if isinstance(text, list):  # OpenAI's form, beside images
+            text = "\n".join(_texts_in(text))
+        if speaker and isinstance(text, str):
+            last[speaker] = text
+    return last if "response" in last else {}
+
+
+def _texts_in(parts: Sequence[Any]) -> list[str]:
+    """Return the texts, but empty ones, in the parts of a turn."""
+    texts = []
+    for part in parts:
+        text = part.get("text") if isinstance(part, Mapping) else None
+        if isinstance(text, str) and text:
+            texts.append(text)
+    return texts
+
+
+# Numbers beside rows
+
+
+def numbers(row: Row, *keys: Any) -> Iterator[tuple[Sequence[Any], float]]:
+    """Yield the numbers in an object of objects, each with its keys from outside in."""
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            yield from numbers(value, *keys, name)
+        elif is_number(value):
+            yield [*keys, name], value
+
+
+def figures_in(row: Row) -> dict[str, float]:
+    """Return the numbers in an object of objects by their last keys."""
+    figures = {}
+    for keys, value in numbers(row):
+        figures[str(keys[-1])] = float(value)
+    return figures

@@ -1,0 +1,570 @@
+"""The ways of matching responses to rows: by ids, by order, by images and questions, or by the rows that they state.
+
+Each returns the pairs that it finds, or raises an error with the first contradiction.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from halluscope.responses.agreement import Pairs, agreeing
+from halluscope.responses.column_facts import plain_question
+from halluscope.responses.identity import (
+    Key,
+    are_whole,
+    ids_of_files,
+    images_of,
+    keys_in,
+    last_part,
+    named,
+    plain_id,
+    plain_stem,
+    question_of,
+    values_of,
+)
+from halluscope.responses.names import IMAGES
+from halluscope.responses.question_runs import NOWHERE, Asked, image_by_image
+from halluscope.responses.stated import SAME, Case, is_value
+from halluscope.responses.table import ABSENT, picked
+from halluscope.sanitize import short_repr
+
+# The ways of matching responses by other things than ids
+ORDER = "order"
+IMAGE = "image"
+QUESTION = "question"
+# The rows were not matched: the responses state them whole
+STATED_ROWS = "their own rows"
+
+_NUMBERED = re.compile(r"(\d{1,12})\.(?:jpe?g|png)", re.IGNORECASE)
+
+# Returns which rows the first responses answer, given what the rows ask and the questions of the responses
+FindRows = Callable[[Sequence[Asked], Sequence[str]], list[int]]
+
+
+class UnknownId(ValueError):
+    """A response has an id that no row of the dataset has."""
+
+
+class Repeated(ValueError):
+    """Two responses are about one row."""
+
+
+class Incomplete(ValueError):
+    """Responses fit a set of rows, some of which have no response."""
+
+
+# By ids
+
+
+def by_id(case: Case, columns: Sequence[str]) -> Pairs:
+    """Match by ids in some columns, and by the set of the row if all responses state it."""
+    identity = case.identity
+    for name in columns:
+        if not case.fills(name):
+            lacking = next(place for place, cell in enumerate(case.table.cells(name)) if not is_value(cell))
+            raise ValueError(
+                f"{case.where(lacking)} has no {name}; expected {', '.join(columns)} in each response, or in none."
+            )
+    sets = [name for name in identity.also if case.fills(name) and all(values_of(case.rows, name))]
+    theirs = list(columns) + sets
+    ours = list(identity.id) + sets
+    keys = _keys(case, theirs, ours, case.wanted)
+    numbers = dict(zip(keys.rows, range(len(keys.rows)), strict=True))
+    if len(numbers) < len(keys.rows):
+        return _by_id_and_order(case, theirs, keys)
+    if keys.responses == keys.rows:
+        answered = list(range(len(keys.rows)))
+    else:
+        answered = [numbers.get(key, NOWHERE) for key in keys.responses]
+        _check_ids(case, theirs, ours, keys, answered)
+    places = [place for place, number in enumerate(answered) if number != NOWHERE]
+    if not identity.partial_ok:
+        places.sort(key=answered.__getitem__)
+    rows = [case.wanted[answered[place]] for place in places]
+    pairs = agreeing(case, " and ".join(theirs), rows, places, len(case.wanted))
+    if not identity.partial_ok and len(rows) < len(case.wanted):
+        check_none_missing(case, missing(case, case.wanted, rows), len(case.wanted))
+    return pairs
+
+
+@dataclass(frozen=True)
+class Keys:
+    """What responses and rows are joined by, in forms that are equal where the same row is meant."""
+
+    responses: list[Key]
+    rows: list[Key]
+
+
+def _keys(case: Case, theirs: Sequence[str], ours: Sequence[str], rows: Sequence[Any]) -> Keys:
+    """Return the keys of the responses and of some rows.
+
+    Args:
+        case: the responses.
+        theirs: the columns of the responses.
+        ours: the columns of the rows.
+        rows: the rows.
+    """
+    id_column = case.identity.id[0]
+    files: dict[str, str] = {}
+    if id_column in IMAGES:
+        files = ids_of_files(case.rows, id_column)
+    of_responses = [_ids(case, name, files) for name in theirs]
+    of_rows = [values_of(rows, name) for name in ours]
+    # a user may name one column where several identify a row: then no key is a row's
+    for number in range(min(len(theirs), len(ours))):
+        if not (are_whole(of_responses[number]) and are_whole(of_rows[number])):
+            of_responses[number] = [str(key) for key in of_responses[number]]
+            of_rows[number] = [plain_id(value) for value in of_rows[number]]
+    return Keys(keys_in(of_responses), keys_in(of_rows))
+
+
+def _check_ids(
+    case: Case, theirs: Sequence[str], ours: Sequence[str], keys: Keys, answered: Sequence[int]
+) -> None:
+    """Check that each response is about a row of the dataset, and no two about one.
+
+    Args:
+        case: the responses.
+        theirs: the columns of their keys.
+        ours: the columns of the rows' keys.
+        keys: the keys.
+        answered: the number of each response's row, or `NOWHERE`.
+    """
+    if NOWHERE not in answered and len(set(answered)) == len(answered):
+        return
+    left_out: set[Key] = set()
+    if len(case.rows) > len(case.wanted):
+        unwanted = [row for row in case.rows if not case.identity.wanted(row)]
+        left_out = set(_keys(case, theirs, ours, unwanted).rows)
+    first: dict[int, int] = {}
+    for place, number in enumerate(answered):
+        key = keys.responses[place]
+        if number == NOWHERE:
+            if key in left_out:
+                continue
+            raise UnknownId(
+                f"{case.where(place)}: {named(theirs, key)} is not among the {len(case.wanted):,} rows of the "
+                "dataset. Are these the responses to this dataset, and to this split of it?"
+            )
+        if number in first:
+            raise Repeated(
+                f"{case.where(place)}: {named(theirs, key)} is already in {case.where(first[number])}; expected one "
+                "response per row. Remove one of them."
+            )
+        first[number] = place
+
+
+def _by_id_and_order(case: Case, theirs: Sequence[str], keys: Keys) -> Pairs:
+    """Match where several rows share their ids: then only the order of the rows will do."""
+    if keys.responses != keys.rows[: len(case.first)]:
+        columns = theirs[: len(case.identity.id)]
+        example = Counter(keys.rows).most_common(1)[0][0]
+        raise ValueError(
+            f"{case.source}: several of the {len(case.first):,} rows of the dataset share their "
+            f"{' and '.join(columns)}, such as {named(theirs, example)}, and the "
+            "responses are not in the dataset's order. Choose one config or sampling, or give each response "
+            f"its {' and '.join(case.identity.also) or 'config'}."
+        )
+    way = f"{' and '.join(theirs)} and {ORDER}"
+    return agreeing(case, way, case.first, list(range(len(case))), len(case.wanted))
+
+
+def _ids(case: Case, name: str, files: Mapping[str, str]) -> list[Any]:
+    """Return the ids in a column, as whole numbers if all are, else as texts.
+
+    In an id, a file name is an image's id if `files` has it or it is COCO's.
+    """
+    values = case.table.cells(name)
+    if name in case.identity.also or are_whole(values):
+        return values
+    # "339761.jpg" is COCO's image 339761, but in a dataset with other file names it may be any
+    is_coco = name in IMAGES and all(plain_id(last_part(file)) == files[file] for file in files)
+    ids = []
+    for place, cell in enumerate(values):
+        value = cell
+        if isinstance(value, np.generic):
+            value = value.item()
+        if not _is_id(value):
+            raise ValueError(
+                f"{case.where(place)}: {name} is {short_repr(value)}; expected a whole number or a name."
+            )
+        text = str(value).strip()
+        key = files.get(text) or files.get(last_part(text))
+        if is_coco:
+            numbered = _NUMBERED.fullmatch(last_part(value))
+            if numbered:
+                value = numbered[1]
+        ids.append(key or plain_id(value))
+    return ids
+
+
+def _is_id(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return False
+    if isinstance(value, float):
+        return value.is_integer()
+    return str(value).strip() != ""
+
+
+def by_id_in_one_set(case: Case, columns: Sequence[str]) -> Pairs | None:
+    """Match by ids if nothing contradicts in just one set of rows (one per value of `Identity.also`)."""
+    sets = case.identity.sets(case.rows)
+    if len(sets) < 2:
+        return None
+    fitting: dict[str, Pairs] = {}
+    for name, rows in sets.items():
+        one_set = replace(case, rows=rows)
+        if not one_set.wanted:
+            continue
+        try:
+            fitting[name] = by_id(one_set, columns)
+        except Incomplete:
+            raise
+        except ValueError:  # something contradicts
+            pass
+    if len(fitting) > 1:
+        options = " or ".join(f"--{column}" for column in case.identity.also)
+        raise ValueError(f"{case.source} fits {' and '.join(fitting)} equally well. Choose one: {options}.")
+    return next(iter(fitting.values()), None)
+
+
+def by_other_columns(case: Case) -> Pairs:
+    """Match by other columns that together identify a row, or take the rows that the responses state."""
+    identity = case.identity
+    columns = []
+    for name in identity.also_by.values():
+        if case.fills(name) and name not in case.responses.columns and name not in columns:
+            columns.append(name)
+    if not columns:
+        return by_order(case)
+    try:
+        return by_id(replace(case, identity=replace(identity, id=tuple(columns))), columns)
+    except ValueError:
+        pairs = _stated_rows(case)
+        if pairs is None:
+            raise
+        return pairs
+
+
+def _stated_rows(case: Case) -> Pairs | None:
+    """Return the rows that responses state, if their labels are the dataset's in its order."""
+    identity = case.identity
+    if not identity.stated_row or len(case) != len(case.wanted):
+        return None
+    rows = []
+    for place, expected in enumerate(case.wanted):
+        row = identity.stated_row(case.table.row(place), case.where(place), place)
+        if row is None or getattr(row, identity.target) != getattr(expected, identity.target):
+            return None
+        rows.append(row)
+    return Pairs(STATED_ROWS, rows, list(range(len(rows))), len(rows))
+
+
+# By the order
+
+
+def by_order(case: Case) -> Pairs:
+    """Match by the order of the rows."""
+    count = len(case)
+    rows = case.rows
+    if count == len(case.first):
+        rows = case.first
+    if count != len(rows):
+        between = ", " if len(case.identity.id) > 1 else " or "
+        names = between.join(case.identity.columns)
+        raise ValueError(
+            f"{case.source} holds {count:,} responses without an id, and the dataset has {len(case.wanted):,} "
+            f"rows; expected one response per row in the same order, or an id in each response: {names}."
+        )
+    return agreeing(case, ORDER, list(rows), list(range(count)), len(case.wanted))
+
+
+# By images and questions
+
+
+def by_images(case: Case) -> Pairs | None:
+    """Match by the images alone, if each response states one of its own and none of their rows asks a question."""
+    described_rows = described(case)
+    images = case.stated_images if described_rows else []
+    if not images or len(set(images)) < len(images) or not set(images) <= described_rows.keys():
+        return None
+    rows = [described_rows[image] for image in images]
+    return agreeing(case, IMAGE, rows, list(range(len(case))), len(case.wanted))
+
+
+def described(case: Case) -> dict[str, Any]:
+    """Return the rows that ask no question, by the names of their images that are no other row's."""
+    rows: dict[str, Any] = {}
+    shared = set()  # such as "1.jpg" in two folders
+    for row in case.wanted:
+        if question_of(row):
+            continue
+        for image in images_of(row):
+            if image in rows:
+                shared.add(image)
+            rows[image] = row
+    for image in shared:
+        del rows[image]
+    return rows
+
+
+def describe_the_rest(case: Case) -> bool:
+    """Whether the responses that state none of the dataset's questions are about images that it asks nothing of."""
+    if not any(case.stated_questions):
+        return False
+    rows = described(case)
+    images = case.stated_images if rows else []
+    if not images:
+        return False
+    for place, question in enumerate(case.stated_questions):
+        if question:
+            continue
+        if images[place] not in rows:
+            return False
+        for name in case.questions:
+            cell = case.responses.cells(name)[place]
+            if isinstance(cell, str) and "?" in cell:
+                return False
+    return True
+
+
+def by_image_and_question(case: Case) -> Pairs | None:
+    """Match by the image that each response states, and by which of the image's questions stands in what it states.
+
+    Files of images are compared without their endings. None if no response states an image of the dataset.
+    """
+    rows_of_images: dict[str, list[int]] = {}
+    for number, row in enumerate(case.wanted):
+        rows_of_images.setdefault(plain_stem(row.file_name), []).append(number)
+    images = [_image_among(case, place, rows_of_images) for place in range(len(case))]
+    if not any(images):
+        return None
+    answered: dict[int, int] = {}
+    for place, image in enumerate(images):
+        number = _number_of_question(case, place, rows_of_images.get(image, []))
+        if number in answered:
+            raise Repeated(
+                f"{case.where(place)} answers {case.identity.named(case.wanted[number])}, as "
+                f"{case.where(answered[number])} does; expected one response per row. Remove one of them."
+            )
+        answered[number] = place
+    numbers = sorted(answered)
+    rows = picked(case.wanted, numbers)
+    check_none_missing(case, missing(case, case.wanted, rows), len(case.wanted))
+    places = [answered[number] for number in numbers]
+    states = {"question": [SAME] * len(rows)}
+    return Pairs(f"{IMAGE} and {QUESTION}", rows, places, len(case.wanted), states)
+
+
+def _image_among(case: Case, place: int, known: Collection[str]) -> str:
+    """Return the first of the known images that a response states; "" for none."""
+    for name in IMAGES:
+        cell = case.table.cell(place, name)
+        if cell is ABSENT:
+            cell = ""
+        image = plain_stem(cell)
+        if name != case.responses.columns[place] and image in known:
+            return image
+    return ""
+
+
+def _number_of_question(case: Case, place: int, numbers: Sequence[int]) -> int:
+    """Return which of the rows that are about a response's image asks the question that it states."""
+    texts = []
+    for name in case.questions:
+        cell = case.responses.cells(name)[place]
+        if isinstance(cell, str):
+            texts.append(plain_question(cell))
+    fitting = []
+    for number in numbers:
+        question = question_of(case.wanted[number])
+        if any(question in text for text in texts):
+            fitting.append((len(question), number))
+    if fitting:  # a question may begin with another one
+        return max(fitting, key=lambda fit: fit[0])[1]
+    question = " or ".join(short_repr(text, 120) for text in texts) or "no question"
+    if not numbers:
+        raise UnknownId(
+            f"{case.where(place)} states {question}, and no image of the {len(case.wanted):,} rows of the dataset; "
+            f"expected the name of the image, such as {case.wanted[0].file_name}, in each response. Are these the "
+            "responses to this dataset?"
+        )
+    known = " and ".join(short_repr(case.wanted[number].question, 120) for number in numbers[:4])
+    raise UnknownId(
+        f"{case.where(place)} states {question}; the dataset asks about {case.wanted[numbers[0]].file_name}: {known}. "
+        "Are these the responses to this dataset? Remove those to other questions."
+    )
+
+
+def by_content(case: Case, rows_of: FindRows = image_by_image) -> Pairs | None:
+    """Match by the questions that responses state, set after set; None where these do not decide."""
+    identity = case.identity
+    sets = identity.sets(case.rows)
+    images = case.stated_images
+    questions = case.stated_questions
+    keys = list(zip(images, questions, strict=False))
+    answered: list[Any] = []
+    needed = 0
+    lacking: list[tuple[Sequence[Any], int]] = []
+    while len(answered) < len(questions):
+        first = len(answered)
+        runs: dict[str, list[Any]] = {}
+        for name, rows in sets.items():
+            if images:
+                runs[name] = _run_by_image(rows, keys[first:], identity.target)
+            else:
+                runs[name] = _run(rows, questions[first:], rows_of, identity.target)
+        longest = max((len(run) for run in runs.values()), default=0)
+        if images and longest and all(len(rows) > longest for rows in sets.values()):
+            _check_not_repeated(case, keys, first, longest)
+        best = [name for name, run in runs.items() if len(run) == longest]
+        if not longest or len(best) > 1:
+            return None
+        rows = sets.pop(best[0])
+        run = runs[best[0]]
+        answered += run
+        if len(run) < len(rows):
+            prompts = case.responses.first_texts(case.questions, range(first, first + longest))
+            if identity.version_of(run, prompts):
+                rows = run
+        rows = [row for row in rows if identity.wanted(row)]
+        needed += len(rows)
+        lacking.append((missing(case, rows, run), len(rows)))
+    for rows_without, count in lacking:
+        check_none_missing(case, rows_without, count)
+    places_of_rows = {id(row): place for place, row in enumerate(answered)}
+    rows = [row for row in case.rows if id(row) in places_of_rows]
+    places = [places_of_rows[id(row)] for row in rows]
+    way = f"{IMAGE if images else ORDER} and {QUESTION}"
+    return agreeing(case, way, rows, places, needed)
+
+
+def _check_not_repeated(case: Case, keys: Sequence[Hashable], first: int, count: int) -> None:
+    """Check that not all of the next responses are about the same as earlier ones."""
+    if set(keys[first : first + count]) <= set(keys[:first]):
+        raise Repeated(
+            f"{case.where(first)} has the image and the question of an earlier response; expected one "
+            "response per row. Remove one of them."
+        )
+
+
+def _run(rows: Sequence[Any], questions: Sequence[str], rows_of: FindRows, target: str) -> list[Any]:
+    """Return the rows of a set that the first responses answer, by their questions alone."""
+    asked_rows = []
+    for row in rows:
+        asked_rows.append(Asked(images_of(row), question_of(row), getattr(row, target, "")))
+    return picked(rows, rows_of(asked_rows, questions))
+
+
+def _run_by_image(rows: Sequence[Any], keys: Sequence[Hashable], target: str) -> list[Any]:
+    """Return the rows of a set that the first responses answer, up to the first response that fits no row.
+
+    Responses state an image and a question. Rows with the same of both are taken in their order if their right answers
+    are equal.
+    """
+    alike: dict[Hashable, list[Any]] = {}
+    for row in reversed(rows):
+        for image in images_of(row):
+            alike.setdefault((image, question_of(row)), []).append(row)
+    run: list[Any] = []
+    for key in keys:
+        candidates = alike.get(key, [])
+        answers = {getattr(row, target, "") for row in candidates}
+        if len(answers) != 1:
+            break
+        run.append(candidates.pop())
+    return run
+
+
+def by_cells(case: Case) -> Pairs | None:
+    """Match a file that holds each image and question once, with the names of its sets in one cell ("a,b").
+
+    Responses with equal cells must be in the order of one of these sets. None if no cell names several sets.
+    """
+    column = next(iter(case.identity.also), "")
+    if column not in case.table.columns:
+        return None
+    places_by_cell: dict[frozenset[str], list[int]] = {}
+    for place, cell in enumerate(case.table.cells(column)):
+        places_by_cell.setdefault(frozenset(str(cell).split(",")), []).append(place)
+    if all(len(cell) < 2 for cell in places_by_cell):
+        return None
+    ways = _ways_of_sets(case, column)
+    answered: dict[int, int] = {}
+    for cell, places in places_by_cell.items():
+        questions = picked(case.stated_questions, places)
+        way = _way_in_order(ways, cell, questions)
+        if way is None:
+            return None
+        for alike, place in zip(way, places, strict=True):
+            for row in alike.values():
+                answered[id(row)] = place
+    rows = []
+    without = []
+    for row in case.wanted:
+        if id(row) in answered:
+            rows.append(row)
+        else:
+            without.append(row)
+    check_none_missing(case, without, len(case.wanted))
+    places = [answered[id(row)] for row in rows]
+    return agreeing(case, f"{ORDER} and {QUESTION}", rows, places, len(case.wanted))
+
+
+# The rows with one image and question, by their sets
+Alike = dict[str, Any]
+
+
+def _ways_of_sets(case: Case, column: str) -> dict[Hashable, list[Alike]]:
+    """Return, for each cell and set, the rows of the set that are in all sets of the cell, each with those alike."""
+    by_content: dict[Hashable, Alike] = {}
+    for row in case.rows:
+        alike = by_content.setdefault((images_of(row), question_of(row)), {})
+        alike[getattr(row, column)] = row
+    ways: dict[Hashable, list[Alike]] = {}
+    for row in case.rows:
+        alike = by_content[images_of(row), question_of(row)]
+        name = getattr(row, column)
+        if alike[name] is row:
+            ways.setdefault((frozenset(alike), name), []).append(alike)
+    return ways
+
+
+def _way_in_order(
+    ways: Mapping[Hashable, list[Alike]], cell: frozenset[str], questions: Sequence[str]
+) -> list[Alike] | None:
+    """Return the rows of a set of a cell that ask these questions in this order."""
+    for name in cell:
+        way = ways.get((cell, name), [])
+        if [question_of(alike[name]) for alike in way] == questions:
+            return way
+    return None
+
+
+# Rows without a response
+
+
+def missing(case: Case, rows: Sequence[Any], answered: Sequence[Any]) -> list[Any]:
+    """Return the rows without a response of the sets that are begun."""
+    set_of = case.identity.set_of
+    ids = set()
+    begun = set()
+    for row in answered:
+        ids.add(id(row))
+        begun.add(set_of(row))
+    begun.discard(None)
+    return [row for row in rows if id(row) not in ids and set_of(row) in begun]
+
+
+def check_none_missing(case: Case, rows: Sequence[Any], count: int) -> None:
+    """Check that no rows are without a response, unless the user allows it."""
+    if rows and not case.identity.options.lacking_ok:
+        raise Incomplete(
+            f"{case.source} has no response to {len(rows):,} of the {count:,} rows of the dataset, such as "
+            f"{case.identity.named(rows[0])}. Answer them, or pass --partial (partial=True) to score the rows that "
+            "have one."
+        )
