@@ -17,7 +17,10 @@ READ = {
     "not escaped": [json.dumps(row, ensure_ascii=False) for row in ROWS],
     "keys in another order": [USUAL[0], '{"text": "No.", "question_id": 8}'],
     "a pair of surrogates": [USUAL[0], '{"question_id": 8, "text": "\\ud83d\\ude00 No."}'],
-    "true and false": ['{"question_id": 7, "sure": true, "text": ""}', '{"question_id": 8, "sure": false, "text": "a"}'],
+    "true and false": [
+        '{"question_id": 7, "sure": true, "text": ""}',
+        '{"question_id": 8, "sure": false, "text": "a"}',
+    ],
     "carriage returns": [f"{line}\r" for line in USUAL],
 }
 OTHERS = {
@@ -48,7 +51,13 @@ def outcome(file):
         (responses,) = read([file])
     except (BuildError, LimitExceeded, ValueError) as error:
         return str(error)
-    return responses.texts, responses.missing, responses.columns, responses.table.rows(), list(responses.table.where)
+    return (
+        responses.texts,
+        responses.missing,
+        responses.columns,
+        responses.table.rows(),
+        list(responses.table.where),
+    )
 
 
 @pytest.mark.parametrize("name", [*READ, *OTHERS])
