@@ -75,7 +75,8 @@ def main() -> None:
             baseline = ["-c", SEARCH, responses]
             what = "one regular expression per class and text"
             ratio(f"score throne, {DESCRIPTIONS:,} descriptions, lexical judge", command, baseline, what)
-    ratio("list", ["list"], ["-c", "import numpy"], "starting Python with numpy", 5)
+    for words in ("--help", "list"):
+        ratio(words, [words], ["-c", "import numpy"], "starting Python with numpy", 5)
     for benchmark in list_benchmarks() if is_full else ("pope", "throne", "chair", "amber", "hallusionbench"):
         metric = ["-c", f"import halluscope, halluscope.benchmarks.{benchmark}.metric"]
         bare = ["-c", "import halluscope, numpy"]

@@ -20,7 +20,6 @@ from halluscope.vocabularies import load
 from timing import compare, size
 
 IMAGES, VOTES, LABELLED = 5000, 9, 200
-NUMBERS = 16  # about how many numbers are in memory per class and resample
 CLASSES = load("coco").classes
 
 
@@ -60,7 +59,7 @@ def raw(labels: np.ndarray, present: np.ndarray) -> None:
     """Compute the raw scores of resampled images."""
     conventions = Conventions()
     tables = Hits.of(labels, present).counts(conventions)
-    for weights in Bootstrap(1000).weights(len(present), NUMBERS * len(CLASSES)):
+    for weights in Bootstrap(1000).weights(len(present)):
         score({name: weights @ table.astype(float) for name, table in tables.items()}, conventions)
 
 

@@ -132,7 +132,11 @@ def one_grader(
     if judge == "another":
         said = np.where(random.random(rows) < 0.15, random.permutation(said), said)
     found = samples.corrected_score(
-        said, drawn, part[drawn], whole[drawn], chances, clusters, KINDS[kind], Bootstrap(500, seed)
+        said,
+        samples.Marked(drawn, part[drawn], whole[drawn], chances),
+        clusters,
+        KINDS[kind],
+        Bootstrap(500, seed),
     )
     return (said.sum() / whole.sum(), *found.values())
 

@@ -52,15 +52,15 @@ PARTS = (
     "Do THRONE and CHAIR rank the five alike? CHAIR_i is better when lower, so its sign is reversed first:",
     f"{THRONE} UPSTREAM/responses/{FIVE} --out OUT/throne --json > OUT/throne.json",
     f"{CHAIR} UPSTREAM/responses/{FIVE} --out OUT/chair --json > OUT/chair.json",
-    "halluscope correlate OUT/throne.json OUT/chair.json --by f0.5_cls chair_i",
+    "halluscope study correlate OUT/throne.json OUT/chair.json --scores f0.5_cls chair_i",
     "Do they read the same classes out of a response? THRONE's supplement (section 4) finds that they do in 69.7 % of "
     "the responses:",
-    "halluscope agree OUT/throne OUT/chair --format markdown",
+    "halluscope study agree OUT/throne OUT/chair --format markdown",
     "Two halves of the images (at even and odd places in the files). This is a split-half correlation, not HQM's "
     "test-retest, for which each LVLM would have to describe the images twice:",
     f"{THRONE} OUT/even/{FIVE} --bootstrap 0 --json > OUT/even.json",
     f"{THRONE} OUT/odd/{FIVE} --bootstrap 0 --json > OUT/odd.json",
-    "halluscope correlate OUT/even.json OUT/odd.json --by f0.5_cls",
+    "halluscope study correlate OUT/even.json OUT/odd.json --scores f0.5_cls",
     "The same descriptions on POPE's cells, drawn twice from the same annotations (other images, other absent "
     "objects). These are THRONE's votes, not responses to POPE's questions:",
     f"{POPE} --seed 1 --out OUT/pope1",
@@ -68,7 +68,7 @@ PARTS = (
         f"{THRONE} UPSTREAM/responses/{FIVE} --bootstrap 0 --cells OUT/{pope} --json > OUT/{pope}.json"
         for pope in ("pope", "pope1")
     ),
-    "halluscope reliability OUT/pope.json --parallel OUT/pope1.json --by f0.5_cls/sampled --format markdown",
+    "halluscope study reliability OUT/pope.json --parallel OUT/pope1.json --scores f0.5_cls/sampled --format markdown",
 )
 """The page's parts in order: prose, which ends in a colon, and commands to run."""
 

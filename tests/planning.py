@@ -1,4 +1,4 @@
-"""Plans what judges would be asked, as `halluscope plan` does."""
+"""Plans what judges would be asked, as `halluscope score --plan` does."""
 
 from contextlib import closing
 

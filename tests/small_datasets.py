@@ -225,6 +225,21 @@ def _mme(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     return builder("mme").build(inputs / "mme_benchmark.jsonl", None, out, **options)
 
 
+def _llava_bench(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    """A question of each category about one image."""
+    questions = []
+    answers = []
+    for number, category in enumerate(("conv", "detail", "complex")):
+        text = f"What about its {category}?"
+        questions.append({"question_id": number, "image": "10.jpg", "text": text, "category": category})
+        answers.append({"question_id": number, "prompt": text, "text": "There are two dogs."})
+    contexts = [{"id": "10", "image": "10.jpg", "caption": "Two dogs on the lawn."}]
+    files = {"questions": questions, "answers_gpt4": answers, "context": contexts}
+    for name, rows in files.items():
+        (inputs / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return builder("llava_bench").build(inputs, None, out, **options)
+
+
 def _humblebench(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     types = ("Relation", "Attribute", "Weather", "Location", "Category", "Object")
     rows = [
@@ -258,6 +273,7 @@ BUILDS: dict[str, Callable[[Path, Path, dict[str, Any]], Path]] = {
     "haloquest": _haloquest,
     "dash_b": _dash_b,
     "mme": _mme,
+    "llava_bench": _llava_bench,
     "humblebench": _humblebench,
     "object_enumeration": _object_enumeration,
 }

@@ -7,7 +7,6 @@ import hashlib
 import json
 import math
 import os
-import runpy
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,8 +18,7 @@ from hypothesis import strategies as st
 
 from halluscope import cli, registry
 from halluscope.benchmark import Benchmark
-from halluscope.hub.space import Page
-from halluscope.paths import share
+from halluscope.hub import space
 from tests import malformed_files, small_datasets
 from tests.malformed_files import BYTES, ODD
 
@@ -48,10 +46,7 @@ def files_of(*folders: Path) -> dict[str, str]:
 
 def ended(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
     """Run a command, and return its exit status, output and error output."""
-    try:
-        status = cli.main(words)
-    except SystemExit as stopped:  # argparse's own errors
-        status = int(stopped.code or 0)
+    status = cli.main(words)
     out, err = capsys.readouterr()
     return status, out, err
 
@@ -96,7 +91,7 @@ def _good(benchmark: Benchmark, folder: Path) -> tuple[list[str], Path]:
 
 def _offline(benchmark: Benchmark, folder: Path) -> list[str]:
     """Return the options with which a benchmark needs no language model and no network."""
-    page: Page = runpy.run_path(str(share("metrics", benchmark.name, "app.py")))["page"]
+    page = space.page(benchmark.name)
     offered = {option.name for option in benchmark.options}
     words = []
     for name, value in page.options.items():
@@ -331,14 +326,14 @@ LINES = "a.jsonl"
 
 
 COMMANDS = [
-    ["correlate", LINES, LINES],
-    ["parallel", LINES, "--out", "new.jsonl"],
-    ["reliability", "--test-retest", LINES, LINES],
-    ["review", "make", LINES, "--out", "sheet", "--sample", "1"],
-    ["review", "read", LINES],
-    ["agree", f"A={LINES}", f"B={LINES}"],
+    ["study", "correlate", LINES, LINES],
+    ["study", "parallel", LINES, "--out", "new.jsonl"],
+    ["study", "reliability", "--test-retest", LINES, LINES],
+    ["study", "sheet", "make", LINES, "--out", "sheet", "--sample", "1"],
+    ["study", "sheet", "read", LINES],
+    ["study", "agree", f"A={LINES}", f"B={LINES}"],
     ["answer", "--model", "there/is-none", "--dataset", LINES, "--out", "answers.jsonl"],
-    ["plan", "throne", "--responses", LINES, "--dataset", LINES, "--judges", "lexical"],
+    ["score", "throne", "--plan", "--responses", LINES, "--dataset", LINES, "--judges", "lexical"],
     ["publish", "dataset", "throne_coco", "--org", "me", "--folder", LINES],
 ]
 
@@ -375,5 +370,5 @@ def test_commands_that_read_a_file(words, tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize("word", [*ODD, *WORDS])
 def test_names_that_are_none(word, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for command in ("info", "build", "score", "explain", "plan", "tasks", "publish", "answer", word):
+    for command in ("list", "build", "score", "explain", "study", "tasks", "publish", "answer", word):
         check([command, word], capsys, command)

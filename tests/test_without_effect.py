@@ -15,6 +15,7 @@ GIVEN = {
     "gavie": ("ratings", {"relevancy": 5, "accuracy": 5}),
     "hqh": ("ratings", {"correct": True, "extra_claims": 0}),
     "haloquest": ("ratings", True),
+    "llava_bench": ("ratings", (8, 6)),
 }
 """The option for given verdicts, and a verdict on one row."""
 

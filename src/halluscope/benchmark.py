@@ -13,6 +13,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
+from halluscope.benchmarks import listed
 from halluscope.errors import RegistryError
 from halluscope.options import Option, check, described, keywords
 from halluscope.paths import PACKAGE
@@ -125,8 +126,8 @@ class Judges:
         if not self.published:
             return ""
         return (
-            f"Published scores were judged by {self.published}. Another judge gives other scores: `halluscope swap` "
-            "says how two judges differ on your responses, `halluscope certify --run` how often one errs."
+            f"Published scores were judged by {self.published}. Another judge gives other scores: `halluscope study "
+            "swap` says how two judges differ on your responses, `halluscope study certify --run` how often one errs."
         )
 
     @property
@@ -177,7 +178,6 @@ class Benchmark:
 
     name: str  # the name of the package, of the metric, and of its folder in metrics/
     title: str  # the name that is shown to readers
-    about: str  # what it measures, in a few words
     description: str  # what it measures, in a few sentences
     citation: str  # BibTeX
     links: tuple[str, ...]  # where to read more
@@ -211,6 +211,14 @@ class Benchmark:
     # scored. A benchmark that is scored on a dataset has one.
     items: str = ""
     extras: tuple[str, ...] = ()  # the extras of this package that it needs
+
+    @property
+    def about(self) -> str:
+        """What it measures, in a few words."""
+        found = listed(self.name)
+        if found is None:
+            raise RegistryError(f"halluscope.benchmarks does not list {self.name}; add a line to `LISTED`.")
+        return found.about
 
     def module(self, name: str) -> Any:
         """Return a module of its package."""

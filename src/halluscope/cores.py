@@ -11,7 +11,7 @@ T = TypeVar("T")
 MANY = 2000  # From this many texts on, starting processes takes less time than they save
 A_BATCH = 256  # How many texts a process takes at once
 
-_read: Callable[[str], Any]  # what a process does with a text
+_read: Callable[[str], Any]  # what a process does with a text, set in each process
 
 
 def map_texts(read: Callable[[str], T], texts: Sequence[str]) -> Iterator[T]:
@@ -19,20 +19,28 @@ def map_texts(read: Callable[[str], T], texts: Sequence[str]) -> Iterator[T]:
 
     Processes are forked, so on other systems than Linux, and in a process that may have no children, one core does all.
     """
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-
-    daemon = multiprocessing.current_process().daemon
-    cores = 1 if daemon or sys.platform != "linux" else len(os.sched_getaffinity(0))
+    cores = _cores()
     if len(texts) < MANY or cores == 1:
-        yield from map(read, texts)
+        for text in texts:
+            yield read(text)
         return
-    fork = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(cores, fork, _start, (read,)) as pool:
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(cores, get_context("fork"), _start, (read,)) as pool:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of forking beside threads
-            arriving = pool.map(_of, texts, chunksize=A_BATCH)
+            arriving = pool.map(_read_in_process, texts, chunksize=A_BATCH)
         yield from arriving
+
+
+def _cores() -> int:
+    """Return how many cores may be used."""
+    from multiprocessing import current_process
+
+    if sys.platform != "linux" or current_process().daemon:
+        return 1
+    return len(os.sched_getaffinity(0))
 
 
 def _start(read: Callable[[str], Any]) -> None:
@@ -40,5 +48,5 @@ def _start(read: Callable[[str], Any]) -> None:
     _read = read
 
 
-def _of(text: str) -> Any:
+def _read_in_process(text: str) -> Any:
     return _read(text)

@@ -17,12 +17,12 @@ class MissingExtra(JudgeUnavailable, ImportError):
 
 
 @contextmanager
-def needs(what: str, extra: str, instead: str = "") -> Iterator[None]:
-    """Say which extra has the package that `what` needs, if an import fails."""
+def needs(feature: str, extra: str, instead: str = "") -> Iterator[None]:
+    """Say which extra has the package that a feature needs, if an import fails; `instead` is said after it."""
     try:
         yield
     except ImportError as error:
-        message = f"{what} needs {error.name} ({error}): pip install 'halluscope[{extra}]'.{instead}"
+        message = f"{feature} needs {error.name} ({error}): pip install 'halluscope[{extra}]'.{instead}"
         raise MissingExtra(message) from error
 
 

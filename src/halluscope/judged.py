@@ -107,7 +107,9 @@ class Judged(RowsMetric):
 
         Texts that a user gives reply to the authors' prompt unless the options say otherwise.
         """
-        usual = AUTHORS if of_given_texts else OURS
+        usual = OURS
+        if of_given_texts:
+            usual = AUTHORS
         return self.judge_prompts[options.prompts or usual]
 
     def check_rows(self, rows: Sequence[Any]) -> None:
@@ -137,6 +139,10 @@ class Judged(RowsMetric):
         missing = [np.isnan(values[criterion.name]) for criterion in self.criteria]
         return np.asarray(np.any(missing, axis=0))
 
+    def given_row(self, row: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+        """Return a row of a file of verdicts by our names; `where` it stands, for errors."""
+        return row
+
     def by_rule(self, rule: str, rows: Sequence[Any], texts: Sequence[str]) -> Verdicts:
         """Return the verdicts of a rule that asks no model; by default none."""
         return from_given("", [None] * len(rows), self.criteria, len(rows))._replace(key=rule)
@@ -149,7 +155,7 @@ class Judged(RowsMetric):
             return {"references": rows}
         if isinstance(ratings, str | Path):
             ids = [row.id for row in rows]
-            ratings = read_verdicts(ratings, responses, ids, self.criteria)
+            ratings = read_verdicts(ratings, responses, ids, self.criteria, self.given_row)
         return {"references": rows, RATINGS: ratings}
 
     # Reading: who gives the verdicts
@@ -222,8 +228,11 @@ class Judged(RowsMetric):
         specs = []
         for row, text in zip(rows, texts, strict=True):
             specs.append(prompt.ask(self.fields(row), text))
-        verdicts: list[list[Verdict | None]] = options.verdicts(specs)
-        self.warn_of_verdicts([verdict for of_repeat in verdicts for verdict in of_repeat])
+        verdicts: list[list[Verdict | None]] = options.verdicts(specs)  # of each repeat, of each row
+        of_all_repeats: list[Verdict | None] = []
+        for of_repeat in verdicts:
+            of_all_repeats += of_repeat
+        self.warn_of_verdicts(of_all_repeats)
         criteria = list(self.criteria)
         for name in self.flags:
             criteria.append(Criterion(name, bool))
@@ -256,14 +265,21 @@ class Judged(RowsMetric):
 
     def score(self, rows: Any, sums: Counts, options: Any) -> Scores:
         """Return the means over the repeats."""
-        scores = {}
-        for name, counts in sums.items():
-            scores[name] = ratio(counts[..., PART], counts[..., WHOLE]).mean(axis=-1)
-        return scores
+        return {name: values.mean(axis=-1) for name, values in self.by_repeat(sums).items()}
+
+    def by_repeat(self, sums: Counts) -> Scores:
+        """Return the scores of each repeat, by their names: [sums, repeats]."""
+        return {name: ratio(counts[..., PART], counts[..., WHOLE]) for name, counts in sums.items()}
 
     # What else a result holds
 
-    def facts(self, rows: Any, readings: Any, total: Counts, options: Any) -> dict[str, Any]:
+    def facts(
+        self,
+        rows: Any,
+        readings: Any,
+        total: Counts,
+        options: Any,
+    ) -> dict[str, Any]:
         verdicts = readings.verdicts
         facts: dict[str, Any] = {
             self.unread: float(self.unreadable(verdicts.values).mean()),
@@ -297,9 +313,8 @@ class Judged(RowsMetric):
     def spread(self, total: Counts) -> dict[str, tuple[float, float]]:
         """Return the least and the greatest value of each score over the repeats."""
         spread = {}
-        for name, counts in total.items():
-            values = ratio(counts[0, :, PART], counts[0, :, WHOLE])
-            spread[name] = (float(values.min()), float(values.max()))
+        for name, values in self.by_repeat(total).items():
+            spread[name] = (float(values[0].min()), float(values[0].max()))
         return spread
 
     def _questions(self, rows: Sequence[Any], verdicts: Verdicts) -> list[dict[str, Any]]:
@@ -332,8 +347,8 @@ def name_of(score: str, group: str) -> str:
 def numbers_of(verdicts: Sequence[Sequence[Verdict | None]], criterion: str) -> Floats:
     """Return what verdicts say of a criterion: [repeats, rows]."""
     repeats = []
-    for verdicts_of_repeat in verdicts:
-        repeats.append([number_of(verdict, criterion) for verdict in verdicts_of_repeat])
+    for of_repeat in verdicts:
+        repeats.append([number_of(verdict, criterion) for verdict in of_repeat])
     return np.array(repeats)
 
 

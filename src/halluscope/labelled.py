@@ -63,7 +63,12 @@ class Labelled(Metric):
         return self.labels[answer]
 
     def warn(
-        self, texts: Sequence[str], rows: Labels, readings: Any, result: dict[str, Any], options: Any
+        self,
+        texts: Sequence[str],
+        rows: Labels,
+        readings: Any,
+        result: dict[str, Any],
+        options: Any,
     ) -> None:
         if len(self.labels) == 2:  # with more labels, every order has rows that fit
             warn_if_shuffled(readings[:, np.newaxis] == 1, rows.right[:, np.newaxis] == 1)
@@ -215,7 +220,13 @@ class LabelledRows(RowsMetric, Labelled):
             warn_of_a_part(len(rows), expected)
         super().warn(texts, rows, readings.answers, result, options)
 
-    def facts(self, rows: Questions, readings: ReadResponses, total: Counts, options: Any) -> dict[str, Any]:
+    def facts(
+        self,
+        rows: Questions,
+        readings: ReadResponses,
+        total: Counts,
+        options: Any,
+    ) -> dict[str, Any]:
         facts: dict[str, Any] = dict(self.sizes(rows))
         if options.per_question:
             facts["per_question"] = self._questions(rows, readings.answers)

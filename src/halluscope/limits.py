@@ -8,19 +8,19 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 from halluscope.errors import LimitExceeded
 
 VARIABLE = "HALLUSCOPE_LIMITS"
 OPTION = "--limits"
 
-
 ENOUGH = 10**15  # The largest value that an error message suggests for a limit
 
 
-class Limit(NamedTuple):
+@dataclass(frozen=True)
+class Limit:
     """A limit."""
 
     default: int  # its value unless the user sets another
@@ -47,40 +47,51 @@ LIMITS: Mapping[str, Limit] = {
     "page_cells": Limit(2_000_000, "cells", "a table of texts and classes on a metric's page"),
 }
 
+# An amount as a user writes it: "reply=32MB", "pixels=1.5K", "file=2GiB"
 _AMOUNT = re.compile(
     r"(?P<name>\w+)\s*=\s*(?P<amount>\d{1,18}(?:\.\d{1,9})?)\s*(?P<unit>[KMGT]?)(?P<binary>(?<=[KMGT])i)?B?",
     re.IGNORECASE,
 )
+_POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}  # of 1,000, or of 1,024 where the unit is binary
 
 
 def most(name: str) -> int:
     """Return the current value of a limit."""
-    return _read(os.environ.get(VARIABLE, ""), VARIABLE).get(name, LIMITS[name].default)
+    from_environment = _read(os.environ.get(VARIABLE, ""), VARIABLE)
+    return from_environment.get(name, LIMITS[name].default)
 
 
-def check(name: str, amount: int, what: str) -> None:
-    """Check an amount against a limit."""
-    if amount > (limit := most(name)):
-        enough = max(2 * limit, min(amount, ENOUGH))
-        raise LimitExceeded(
-            f"{what} is larger than the limit {name!r} of {limit:,} {LIMITS[name].unit}. If this is intended, raise "
-            f"the limit: {OPTION} {name}={enough} on the command line, or the environment variable {VARIABLE}."
-        )
+def check(name: str, amount: int, noun: str) -> None:
+    """Check an amount of something against a limit."""
+    limit = most(name)
+    if amount <= limit:
+        return
+    enough = max(2 * limit, min(amount, ENOUGH))
+    raise LimitExceeded(
+        f"{noun} is larger than the limit {name!r} of {limit:,} {LIMITS[name].unit}. If this is intended, raise the "
+        f"limit: {OPTION} {name}={enough} on the command line, or the environment variable {VARIABLE}."
+    )
 
 
 @contextmanager
 def given(written: str | None) -> Iterator[None]:
     """Set limits inside a `with` block, in this process and in those that it starts; None sets none."""
+    if written is None:
+        yield
+        return
+    _read(written, OPTION)  # so that a mistake is not blamed on the environment
     before = os.environ.get(VARIABLE)
-    if written is not None:
-        _read(written, OPTION)
-        os.environ[VARIABLE] = ",".join(filter(None, (before, written)))
+    if before:
+        os.environ[VARIABLE] = f"{before},{written}"
+    else:
+        os.environ[VARIABLE] = written
     try:
         yield
     finally:
-        if written is not None:
+        if before is None:
             os.environ.pop(VARIABLE, None)
-            os.environ.update({} if before is None else {VARIABLE: before})
+        else:
+            os.environ[VARIABLE] = before
 
 
 @lru_cache(maxsize=32)
@@ -90,14 +101,20 @@ def _read(written: str, where: str) -> dict[str, int]:
     >>> _read("reply=32MB, pixels=1.5K,file=2GiB", "--limits")
     {'reply': 32000000, 'pixels': 1500, 'file': 2147483648}
     """
-    found: dict[str, int] = {}
-    for part in filter(None, map(str.strip, written.split(","))):
-        one = _AMOUNT.fullmatch(part)
-        if not one or one["name"] not in LIMITS:
+    amounts: dict[str, int] = {}
+    for part in written.split(","):
+        part = part.strip()
+        if not part:
+            continue
+        match = _AMOUNT.fullmatch(part)
+        if not match or match["name"] not in LIMITS:
             raise ValueError(
                 f"{where} holds {part!r:.80}; expected NAME=AMOUNT such as reply=32MB, where NAME is one of "
                 f"{', '.join(LIMITS)} and the amount may end in K, M, G, KB, MB, GB, KiB, MiB or GiB."
             )
-        base, power = 1024 if one["binary"] else 1000, " KMGT".index(one["unit"].upper() or " ")
-        found[one["name"]] = int(float(one["amount"]) * base**power)
-    return found
+        base = 1000
+        if match["binary"]:
+            base = 1024
+        power = _POWERS[match["unit"].upper()]
+        amounts[match["name"]] = int(float(match["amount"]) * base**power)
+    return amounts

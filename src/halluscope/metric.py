@@ -44,6 +44,7 @@ class Options:
     level: float = option(0.95, about="the level of the intervals, in (0, 1)", check=check_level)
     thoughts: str = option(
         REMOVED,
+        "whether text in <think> and similar tags is removed from responses (default) or kept",
         about='"removed" drops what the LVLM thought (`halluscope.responses.thoughts`), "kept" reads it too',
         choices=THOUGHTS,
     )
@@ -102,12 +103,23 @@ class Metric(Benchmark):
         """Return why scores have no interval, by their names."""
         return {}
 
-    def facts(self, rows: Any, readings: Any, total: Counts, options: Any) -> dict[str, Any]:
+    def facts(
+        self,
+        rows: Any,
+        readings: Any,
+        total: Counts,
+        options: Any,
+    ) -> dict[str, Any]:
         """Return what a result holds besides the scores."""
         return {}
 
     def warn(
-        self, texts: Sequence[str], rows: Any, readings: Any, result: dict[str, Any], options: Any
+        self,
+        texts: Sequence[str],
+        rows: Any,
+        readings: Any,
+        result: dict[str, Any],
+        options: Any,
     ) -> None:
         """Warn of what makes a result doubtful."""
 
@@ -132,7 +144,13 @@ class Metric(Benchmark):
             result.update(of_scores(result.left_out, float(options.level)))
         return result
 
-    def leave_out(self, rows: Any, counts: ClusterCounts, total: Counts, options: Any) -> dict[str, LeftOut]:
+    def leave_out(
+        self,
+        rows: Any,
+        counts: ClusterCounts,
+        total: Counts,
+        options: Any,
+    ) -> dict[str, LeftOut]:
         """Return the scores without each cluster, by their names."""
         return leave_out(
             lambda sums: self.score(rows, sums, options),

@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 PATIENCE_S = 5.0
 """The seconds that the one attempt may take."""
 
+USUAL_PORTS = {"http": 80, "https": 443}
+
 
 @contextmanager
 def hub_or_cache() -> Iterator[bool]:
@@ -18,20 +20,19 @@ def hub_or_cache() -> Iterator[bool]:
     import datasets
     from huggingface_hub import constants
 
-    if (
-        constants.HF_HUB_OFFLINE
-        or os.environ.get("HTTPS_PROXY")
-        or os.environ.get("https_proxy")
-        or _answers()
-    ):
+    has_proxy = os.environ.get("HTTPS_PROXY") or os.environ.get("https_proxy")
+    if constants.HF_HUB_OFFLINE or has_proxy or _answers():
         yield True
         return
-    before = constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE
-    constants.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE = True
+    hub_before = constants.HF_HUB_OFFLINE
+    datasets_before = datasets.config.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = True
+    datasets.config.HF_HUB_OFFLINE = True
     try:
         yield False
     finally:
-        constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE = before
+        constants.HF_HUB_OFFLINE = hub_before
+        datasets.config.HF_HUB_OFFLINE = datasets_before
 
 
 def _answers() -> bool:
@@ -41,9 +42,9 @@ def _answers() -> bool:
     from huggingface_hub import constants
 
     try:
-        host = urlsplit(constants.ENDPOINT)
-        port = host.port or (443 if host.scheme == "https" else 80)
-        socket.create_connection((host.hostname or "", port), PATIENCE_S).close()
+        endpoint = urlsplit(constants.ENDPOINT)
+        port = endpoint.port or USUAL_PORTS.get(endpoint.scheme, 80)
+        socket.create_connection((endpoint.hostname or "", port), PATIENCE_S).close()
     except (OSError, ValueError):  # ValueError: it is not an address
         return False
     return True

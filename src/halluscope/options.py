@@ -132,21 +132,36 @@ TEXT_COLUMN = "the name of a column, a list of names, or None to look for it"
 class MatchingOptions:
     """How responses are read and matched to a dataset."""
 
-    # score only this many responses, from the first on
     limit: int | None = option(
-        None, check=lambda value: value is None or whole("limit", value, 1, what=COUNT)
+        None,
+        "use only the first N responses of each LVLM",
+        type=int,
+        check=lambda value: value is None or whole("limit", value, 1, what=COUNT),
     )
-    # whether rows of the dataset may lack a response; the result says how many have one
-    partial: bool = option(False)
-    # the column of the responses that holds the id
+    partial: bool = option(
+        False, "score even if some rows have no response, and leave out a last line that is cut off"
+    )
     id_column: str | None = option(
-        None, kinds=str | None, what="the name of a column, or None to look for it"
+        None,
+        "the responses' column that holds the id (default: found by its name)",
+        kinds=str | None,
+        what="the name of a column, or None to look for it",
+        metavar="NAME",
     )
-    # the column of the responses that holds the text, or several, of which each response has one
-    text_column: str | Sequence[str] | None = option(None, kinds=str | list | tuple | None, what=TEXT_COLUMN)
-    # the sheet of an xlsx file that holds the responses
+    text_column: str | Sequence[str] | None = option(
+        None,
+        "the column with the text (default: response, prediction, ...), or several, if each response has one",
+        kinds=str | list | tuple | None,
+        what=TEXT_COLUMN,
+        many=True,
+        metavar="NAME",
+    )
     sheet: str | None = option(
-        None, kinds=str | None, what="the name of a sheet, or None for the only one with responses"
+        None,
+        "the sheet of an xlsx file with the responses (default: the only one that has some)",
+        kinds=str | None,
+        what="the name of a sheet, or None for the only one with responses",
+        metavar="NAME",
     )
 
     def __post_init__(self) -> None:

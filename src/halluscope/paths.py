@@ -8,7 +8,10 @@ PACKAGE = Path(__file__).parent
 def checkout() -> Path | None:
     """Return the root of the checkout that this package runs from; None for an installed wheel."""
     root = PACKAGE.parent.parent
-    return root if (root / "pyproject.toml").is_file() and not (PACKAGE / "_share").is_dir() else None
+    is_installed = (PACKAGE / "_share").is_dir()
+    if is_installed or not (root / "pyproject.toml").is_file():
+        return None
+    return root
 
 
 def cache_folder() -> Path:
@@ -44,7 +47,8 @@ def share(*parts: str) -> Path:
     Raises:
         FileNotFoundError: if it does not exist; the message names the folder that was searched.
     """
-    path = (checkout() or PACKAGE / "_share").joinpath(*parts)
+    folder = checkout() or PACKAGE / "_share"
+    path = folder.joinpath(*parts)
     if not path.exists():
         raise FileNotFoundError(
             f"{Path(*parts)} is not in {path.parent}. Check the name; if it is right, "

@@ -1,25 +1,21 @@
-"""Finds the benchmarks and their datasets by name.
+"""Finds the benchmarks and their datasets by name; a benchmark is imported when it is first used.
 
-Each benchmark has a package in `halluscope.benchmarks`, whose `__init__` holds the benchmark: `BENCHMARK`.
-tests/test_contract.py checks that each is complete.
+`halluscope.benchmarks` lists the names. tests/test_contract.py checks that each benchmark is complete.
 """
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
-from pkgutil import iter_modules
-from typing import TypeVar
 
 from halluscope.benchmark import PACKAGES, Benchmark, Dataset
+from halluscope.benchmarks import LISTED, listed
 from halluscope.options import check_names
 from halluscope.validation import kind
-
-T = TypeVar("T")
 
 
 def records() -> list[Benchmark]:
     """Return all records, in the order of their names."""
-    return list(_all().values())
+    return [_record(benchmark.name) for benchmark in LISTED]
 
 
 def benchmarks() -> list[Benchmark]:
@@ -29,19 +25,19 @@ def benchmarks() -> list[Benchmark]:
 
 def benchmark(name: str) -> Benchmark:
     """Return the record of this name, or of the dataset of this name."""
-    return _named("benchmark", name, _known(), "throne")
+    kind("the benchmark's name", name, str, "a name such as 'throne'")
+    found = listed(name)
+    if found is None:
+        check_names("There is no benchmark", [name], names())
+    assert found is not None, "a name that is known is listed"
+    return _record(found.name)
 
 
 def dataset(name: str) -> Dataset:
     """Return the dataset of this name."""
-    known = {dataset.name: dataset for dataset in datasets()}
-    return _named("dataset", name, known, "throne_coco")
-
-
-def _named(noun: str, name: str, known: Mapping[str, T], example: str) -> T:
-    kind(f"the {noun}'s name", name, str, f"a name such as {example!r}")
-    check_names(f"There is no {noun}", [name], known)
-    return known[name]
+    kind("the dataset's name", name, str, "a name such as 'throne_coco'")
+    check_names("There is no dataset", [name], dataset_names())
+    return next(dataset for dataset in benchmark(name).datasets if dataset.name == name)
 
 
 def first_dataset(record: Benchmark) -> Dataset:
@@ -64,17 +60,17 @@ def _datasets_of(records: Sequence[Benchmark]) -> list[Dataset]:
 
 
 def names() -> list[str]:
-    """Return the names of all packages and datasets."""
-    return list(_known())
+    """Return the names of all packages, and then those of their datasets that are not such a name."""
+    packages = [benchmark.name for benchmark in LISTED]
+    return list(dict.fromkeys([*packages, *dataset_names()]))
 
 
-def _known() -> dict[str, Benchmark]:
-    """Return all records by their names and by those of their datasets."""
-    known = dict(_all())
-    for record in records():
-        for dataset in record.datasets:
-            known[dataset.name] = record
-    return known
+def dataset_names() -> list[str]:
+    """Return the names of all datasets, in the order of their packages."""
+    datasets: list[str] = []
+    for benchmark in LISTED:
+        datasets += benchmark.datasets
+    return datasets
 
 
 def with_columns(columns: Sequence[str]) -> tuple[Benchmark, Dataset]:
@@ -94,18 +90,10 @@ def with_columns(columns: Sequence[str]) -> tuple[Benchmark, Dataset]:
 
 
 @cache
-def _all() -> dict[str, Benchmark]:
-    packages = importlib.import_module(PACKAGES)
-    by_name = {}
-    for package in iter_modules(packages.__path__):
-        by_name[package.name] = _record(f"{PACKAGES}.{package.name}")
-    return by_name
-
-
-def _record(package: str) -> Benchmark:
-    """Return the record of a package: `BENCHMARK`, or `METRIC` of its module `metric`."""
-    module = importlib.import_module(package)
+def _record(name: str) -> Benchmark:
+    """Import the record of a package: `BENCHMARK`, or `METRIC` of its module `metric`."""
+    module = importlib.import_module(f"{PACKAGES}.{name}")
     if not hasattr(module, "BENCHMARK"):
-        module = importlib.import_module(f"{package}.metric")
+        module = importlib.import_module(f"{PACKAGES}.{name}.metric")
     record: Benchmark = module.METRIC if hasattr(module, "METRIC") else module.BENCHMARK
     return record

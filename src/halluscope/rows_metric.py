@@ -67,8 +67,12 @@ class RowsMetric(Metric):
 
     def sizes(self, rows: Iterable[Any]) -> dict[str, int]:
         """Return how many questions are scored, and how many clusters they are of."""
-        cluster = self.clusters(rows)
-        return {"questions": len(cluster), self.leaves_out(rows): int(cluster.max()) + 1}
+        questions = 0
+        clusters = set()
+        for row in rows:
+            questions += 1
+            clusters.add(self.cluster_of(row))
+        return {"questions": questions, self.leaves_out(rows): len(clusters)}
 
     def data(self, rows: Iterable[Any]) -> str:
         return data_of(self.name, [self.identity(row) for row in rows])

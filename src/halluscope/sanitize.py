@@ -6,7 +6,7 @@ import json
 import os
 import re
 import reprlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -23,7 +23,7 @@ BLACKED = "[access key]"
 WITHHELD = "(withheld: it repeats the access key, which is too short to be blacked out)"
 
 # Names of environment variables that hold something secret.
-_HELD_IN = re.compile(r"(?:.+_)?(?:(?:API)?KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
+_SECRET_NAME = re.compile(r"(?:.+_)?(?:(?:API)?KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
 
 # Control characters other than tab and line feed, other line ends, marks of writing direction, and lone surrogates.
 _STEERS = re.compile(
@@ -54,7 +54,9 @@ def one_line(text: object, longest: int | None = None) -> str:
     'a\\nb...'
     """
     line = printable(text).replace("\n", "\\n").replace("\t", "\\t")
-    return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}..."
+    if longest is None or len(line) <= longest:
+        return line
+    return f"{line[: longest - 1]}..."
 
 
 def short_repr(value: Any, longest: int = 80) -> str:
@@ -81,8 +83,10 @@ def external_text(text: str, longest: int | None = None) -> str:
     A text that repeats a key too short to be blacked out is withheld as a whole. This counts only for the key
     that is sent to servers, because a server may repeat it.
     """
-    repeats = any(key in text for key in _held([KEY_VARIABLE]) if len(key) < SHORTEST_SECRET)
-    return WITHHELD if repeats else one_line(text, longest)
+    for key in _values_of([KEY_VARIABLE]):
+        if len(key) < SHORTEST_SECRET and key in text:
+            return WITHHELD
+    return one_line(text, longest)
 
 
 def encodable(text: str) -> str:
@@ -92,41 +96,57 @@ def encodable(text: str) -> str:
 
 def redact(text: str) -> str:
     """Black out each access key that the environment holds, however it is spelt in the text."""
-    spelt = {spelling for secret in _secrets() for spelling in _spellings(secret)}
-    for secret in sorted(spelt, key=len, reverse=True):
-        text = text.replace(secret, BLACKED)
+    spellings: set[str] = set()
+    for secret in _secrets():
+        spellings.update(_spellings(secret))
+    # a longer one may hold a shorter one
+    for spelling in sorted(spellings, key=len, reverse=True):
+        text = text.replace(spelling, BLACKED)
     return text
 
 
 def _secrets() -> set[str]:
     """Return the secrets in the environment that are long enough to be blacked out."""
-    names = {name for name in os.environ if _holds_secret(name)}
-    return {value for value in _held(names) if len(value) >= SHORTEST_SECRET}
+    names = [name for name in os.environ if _holds_secret(name)]
+    return {value for value in _values_of(names) if len(value) >= SHORTEST_SECRET}
 
 
 @lru_cache(1000)
 def _holds_secret(name: str) -> bool:
-    return _HELD_IN.fullmatch(name) is not None
+    return _SECRET_NAME.fullmatch(name) is not None
 
 
-def _held(names: Iterable[str]) -> set[str]:
+def _values_of(names: Iterable[str]) -> set[str]:
     """Return the values of environment variables, as they are and stripped, without empty ones and placeholders."""
-    held = {os.environ.get(name, "") for name in names}
-    held |= {value.strip() for value in held}
-    return {value for value in held if value and value.lower() not in PLACEHOLDERS}
+    values = set()
+    for name in names:
+        value = os.environ.get(name, "")
+        for spelling in (value, value.strip()):
+            if spelling and spelling.lower() not in PLACEHOLDERS:
+                values.add(spelling)
+    return values
 
 
-def _spellings(secret: str) -> Iterator[str]:
-    """Yield a secret as it is, and as it is written in a URL, in JSON, and in Python's `repr`."""
+def _spellings(secret: str) -> list[str]:
+    """Return a secret as it is, and as it is written in a URL, in JSON, and in Python's `repr`."""
     # bytes that are not UTF-8 are lone surrogates in the environment
-    known = secret.encode("utf-8", "replace")
-    yield from (secret, quote(known), quote(known, safe=""), quote_plus(known))
-    yield from (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1])
+    as_bytes = secret.encode("utf-8", "replace")
+    return [
+        secret,
+        quote(as_bytes),
+        quote(as_bytes, safe=""),
+        quote_plus(as_bytes),
+        json.dumps(secret)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        repr(secret)[1:-1],
+    ]
 
 
-def _code(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+def _code(character: re.Match[str]) -> str:
+    code = ord(character[0])
+    if code < 256:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}"
 
 
 class _Short(reprlib.Repr):
@@ -137,5 +157,6 @@ class _Short(reprlib.Repr):
 
 
 _SHORT = _Short()
-_SHORT.maxstring = _SHORT.maxother = 400
+_SHORT.maxstring = 400
+_SHORT.maxother = 400
 _SHORT.maxlong = 60

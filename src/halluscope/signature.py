@@ -16,6 +16,10 @@ ORIGINAL = "original"
 GIVEN = "given"
 """The value of `responses` where the caller matched them to their rows."""
 
+# What separates values and rows before they are digested
+BETWEEN_VALUES = "\x1f"
+BETWEEN_ROWS = "\x1e"
+
 
 def signature(metric: str, *, data: object, responses: object = GIVEN, **choices: object) -> str:
     """Make the signature of a score.
@@ -30,17 +34,19 @@ def signature(metric: str, *, data: object, responses: object = GIVEN, **choices
     'throne|data:coco-5-0a1b2c3d|responses:given|agreement:9of9'
     """
     keys = {"data": data, "responses": responses, **choices, "version": __version__}
-    return "|".join([metric, *(f"{key}:{_plain(value)}" for key, value in keys.items())])
+    return _line(metric, {key: _plain(value) for key, value in keys.items()})
 
 
 def form_of(forms: Iterable[str]) -> dict[str, str]:
-    """Return the key for the rows' parallel forms (`halluscope parallel`), given their column `form`; {} if all are "".
+    """Return the key for the rows' parallel forms, given their column `form`; {} if all are "".
 
     >>> form_of(["parallel-1-0", "parallel-1-0"]), form_of(["", "parallel-1-0"]), form_of([""])
     ({'form': 'parallel-1-0'}, {'form': 'original,parallel-1-0'}, {})
     """
-    found = {form or ORIGINAL for form in forms}
-    return {"form": ",".join(sorted(found))} if found - {ORIGINAL} else {}
+    names = {form or ORIGINAL for form in forms}
+    if not names or names == {ORIGINAL}:
+        return {}
+    return {"form": ",".join(sorted(names))}
 
 
 def changed(line: str, **choices: object) -> str:
@@ -51,14 +57,27 @@ def changed(line: str, **choices: object) -> str:
     """
     keys = keys_of(line)
     version = keys.pop("version")
-    keys |= {key: _plain(value) for key, value in choices.items()}
-    parts = (f"{key}:{value}" for key, value in {**keys, "version": version}.items())
-    return "|".join([line.partition("|")[0], *parts])
+    for key, value in choices.items():
+        keys[key] = _plain(value)
+    keys["version"] = version
+    metric = line.partition("|")[0]
+    return _line(metric, keys)
 
 
 def keys_of(line: str) -> dict[str, str]:
     """Return the keys of a signature and their values."""
-    return dict(part.partition(":")[::2] for part in line.split("|")[1:])
+    keys = {}
+    for part in line.split("|")[1:]:
+        key, _, value = part.partition(":")
+        keys[key] = value
+    return keys
+
+
+def _line(metric: str, keys: dict[str, str]) -> str:
+    parts = [metric]
+    for key, value in keys.items():
+        parts.append(f"{key}:{value}")
+    return "|".join(parts)
 
 
 def data_of(name: str, rows: Iterable[Iterable[object]]) -> str:
@@ -71,31 +90,47 @@ def data_of(name: str, rows: Iterable[Iterable[object]]) -> str:
         name: the name of the dataset, or of the source of its labels.
         rows: the values of each row.
     """
-    return data_of_texts(name, (map(str, row) for row in rows))
+    lines = []
+    for row in rows:
+        values = [str(value) for value in row]
+        lines.append(BETWEEN_VALUES.join(values))
+    return _identified(name, lines)
 
 
 def data_of_texts(name: str, rows: Iterable[Iterable[str]]) -> str:
     """Do the same for rows of texts, in half the time."""
-    import hashlib
-
-    lines = sorted(map("\x1f".join, rows))
-    text = "\x1e".join(lines)
-    whole = text if text.isascii() else unicodedata.normalize("NFC", text)
-    digest = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{name}-{len(lines)}-{digest}"
+    return _identified(name, [BETWEEN_VALUES.join(row) for row in rows])
 
 
 def data_of_objects(
     name: str, references: Sequence[Iterable[str]], image_ids: Sequence[object] | None
 ) -> str:
     """Do the same for images and the objects in each."""
-    known = image_ids if image_ids is not None else [""] * len(references)
-    rows = zip(known, references, strict=True)
-    return data_of_texts(name, ([str(image_id), *sorted({*objects})] for image_id, objects in rows))
+    if image_ids is None:
+        image_ids = [""] * len(references)
+    rows = []
+    for image_id, objects in zip(image_ids, references, strict=True):
+        row = [str(image_id)]
+        row += sorted(set(objects))
+        rows.append(row)
+    return data_of_texts(name, rows)
+
+
+def _identified(name: str, lines: list[str]) -> str:
+    """Identify rows that were written as lines."""
+    import hashlib
+
+    lines.sort()
+    text = BETWEEN_ROWS.join(lines)
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{name}-{len(lines)}-{digest}"
 
 
 def _plain(value: object) -> str:
     """Return a value on one line, without the characters that divide a signature."""
     if isinstance(value, list | tuple):
-        return ",".join(_plain(item).replace(",", "_") for item in value)
+        items = [_plain(item).replace(",", "_") for item in value]
+        return ",".join(items)
     return re.sub(r"[|\s\x00-\x1f\x7f]", "_", str(value))

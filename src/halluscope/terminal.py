@@ -26,12 +26,23 @@ def say_coloured(parts: Sequence[tuple[str, str]]) -> None:
     Colours appear only on a terminal that shows them, and not if NO_COLOR is set (https://no-color.org) or if any
     character of the text has to be spelt out or blacked out.
     """
-    plain, to = "".join(text for text, _ in parts), sys.stdout
-    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    if to is None or not to.isatty() or is_plain or printable(plain) != plain:
-        return say(plain)
-    coloured = (f"\x1b[{colour}m{text}\x1b[m" if colour else text for text, colour in parts)
-    return _write("".join(coloured), to)
+    plain = "".join([text for text, _ in parts])
+    if not _shows_colours(sys.stdout) or printable(plain) != plain:
+        say(plain)
+        return
+    coloured = ""
+    for text, colour in parts:
+        if colour:
+            coloured += f"\x1b[{colour}m{text}\x1b[m"
+        else:
+            coloured += text
+    _write(coloured, sys.stdout)
+
+
+def _shows_colours(stream: TextIO | None) -> bool:
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return stream is not None and stream.isatty()
 
 
 def tell(text: object) -> None:
@@ -51,23 +62,28 @@ def tell_error(text: object) -> None:
 
 
 @contextmanager
-def quiet(wanted: bool = True) -> Iterator[None]:
+def quiet(enabled: bool = True) -> Iterator[None]:
     """Silence notices, warnings and progress bars; errors are still printed."""
     global _quiet
-    if not wanted:
+    if not enabled:
         yield
         return
-    before, held = _quiet, {name: os.environ.get(name) for name in BARS}
+    quiet_before = _quiet
+    bars_before = {name: os.environ.get(name) for name in BARS}
     _quiet = True
-    os.environ.update(dict.fromkeys(BARS, "1"))
+    for name in BARS:
+        os.environ[name] = "1"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        _quiet = before
-        for name, value in held.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
+        _quiet = quiet_before
+        for name, value in bars_before.items():
+            if value is None:
+                os.environ.pop(name)
+            else:
+                os.environ[name] = value
 
 
 def is_quiet() -> bool:
@@ -80,8 +96,10 @@ def tell_warnings() -> Iterator[None]:
     """Print each warning as one plain message inside a `with` block."""
 
     def plain(message: Warning | str, category: type[Warning], *_: object) -> str:
-        said = message if category is UserWarning else f"{category.__name__}: {message}"
-        return f"{printable(_message(said))}\n"
+        text = str(message)
+        if category is not UserWarning:
+            text = f"{category.__name__}: {message}"
+        return f"{printable(_message(text))}\n"
 
     before = warnings.formatwarning
     warnings.formatwarning = plain  # type: ignore[assignment]
@@ -95,20 +113,21 @@ def _message(text: object) -> str:
     return f"halluscope: {text}".replace("\n", "\n  ")
 
 
-def _write(text: str, to: TextIO | None) -> None:
+def _write(text: str, stream: TextIO | None) -> None:
     """Print, unless nothing reads the output any more, as after `| head`."""
-    if to is None:  # the calling process closed it
+    if stream is None:  # the calling process closed it
         return
-    known = getattr(to, "encoding", None) or "utf-8"
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    writable = text.encode(encoding, "backslashreplace").decode(encoding)
     try:
-        print(text.encode(known, "backslashreplace").decode(known), file=to, flush=True)
+        print(writable, file=stream, flush=True)
     except OSError as error:
         with suppress(OSError):  # discard what Python would flush at exit; perhaps it has no file descriptor
             nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, to.fileno())
+            os.dup2(nowhere, stream.fileno())
             os.close(nowhere)
         # of an error that cannot be told, the exit status is left
-        if to is not sys.stderr and not isinstance(error, BrokenPipeError):
+        if stream is not sys.stderr and not isinstance(error, BrokenPipeError):
             raise OSError(
                 f"The output cannot be written: {error.strerror}. Send it to a place with room."
             ) from error

@@ -28,20 +28,28 @@ LARGEST = 1e100  # The largest score; squares of larger numbers would overflow
 LARGEST_SEED = 2**63 - 1  # The largest seed that a cache keeps, and that servers accept
 
 
-def listed(name: str, values: Any, what: str, rows: int | None = None) -> list[Any]:
+def listed(name: str, values: Any, expected: str, rows: int | None = None) -> list[Any]:
     """Return values as a list, by position."""
     if not is_like_a_list(values):
-        raise ValueError(_unlike(name, values, what))
-    plain = getattr(values, "tolist", None) or getattr(values, "to_pylist", None)
+        raise ValueError(_unlike(name, values, expected))
     try:
-        found = list(plain() if plain else values)
+        items = _items_of(values)
     except Exception as error:  # whatever a foreign object raises
-        raise ValueError(_unlike(name, values, what)) from error
-    if rows is not None and len(found) != rows:
+        raise ValueError(_unlike(name, values, expected)) from error
+    if rows is not None and len(items) != rows:
         raise ValueError(
-            f"There are {len(found)} values of {name} and {rows} predictions; expected one of each per row."
+            f"There are {len(items)} values of {name} and {rows} predictions; expected one of each per row."
         )
-    return found
+    return items
+
+
+def _items_of(values: Any) -> list[Any]:
+    """Return the items of a list, an array or a column, as Python's own objects."""
+    if hasattr(values, "tolist"):  # numpy, pandas, torch
+        return list(values.tolist())
+    if hasattr(values, "to_pylist"):  # Arrow
+        return list(values.to_pylist())
+    return list(values)
 
 
 def is_like_a_list(values: Any) -> bool:
@@ -50,26 +58,27 @@ def is_like_a_list(values: Any) -> bool:
         return True
     if isinstance(values, str | bytes | bytearray | memoryview | Mapping | Set):
         return False
-    # a table has named columns: a loop would run over the names, not over the rows
-    ordered = isinstance(values, Sized) and isinstance(values, Iterable) and not hasattr(values, "columns")
-    return ordered and getattr(values, "ndim", 1) == 1 and not np.ma.is_masked(values)
+    if not isinstance(values, Sized) or not isinstance(values, Iterable):
+        return False
+    if hasattr(values, "columns"):  # a table: a loop would run over the names, not over the rows
+        return False
+    return getattr(values, "ndim", 1) == 1 and not np.ma.is_masked(values)
 
 
 def paired(predictions: Any, references: Any) -> tuple[list[str], list[Any]]:
     """Return predictions and references as lists, one of each per row."""
     expected = "a list; predictions and references are lists with one text and one reference per row"
-    given, known = (
-        listed(name, values, expected)
-        for name, values in (("predictions", predictions), ("references", references))
-    )
-    if len(given) != len(known):
+    prediction_list = listed("predictions", predictions, expected)
+    reference_list = listed("references", references, expected)
+    if len(prediction_list) != len(reference_list):
         raise ValueError(
-            f"There are {len(given)} predictions and {len(known)} references; expected one of each per row, in the "
-            "same order. Nothing is cut to the shorter of the two."
+            f"There are {len(prediction_list)} predictions and {len(reference_list)} references; expected one of each "
+            "per row, in the same order. Nothing is cut to the shorter of the two."
         )
-    if not given:
+    if not prediction_list:
         raise ValueError("predictions is empty; expected at least one text.")
-    return texts("predictions", given, hint=" If the LVLM said nothing, pass the empty text."), known
+    hint = " If the LVLM said nothing, pass the empty text."
+    return texts("predictions", prediction_list, hint=hint), reference_list
 
 
 def by_id(compute: Callable[..., T]) -> Callable[..., T]:
@@ -84,57 +93,88 @@ def by_id(compute: Callable[..., T]) -> Callable[..., T]:
     return matched
 
 
-def _in_order(predictions: Any, references: Any, given: Any) -> list[Any]:
-    if not is_like_a_list(given) or len(given) != 2:
+def _in_order(predictions: Any, references: Any, pair_of_ids: Any) -> list[Any]:
+    """Return the predictions in the order of the references."""
+    if not is_like_a_list(pair_of_ids) or len(pair_of_ids) != 2:
         raise ValueError(
-            f"ids is {short_repr(given)}; expected a pair (ids of the predictions, ids of the references)."
+            f"ids is {short_repr(pair_of_ids)}; expected a pair (ids of the predictions, ids of the references)."
         )
-    texts, rows = paired(predictions, references)
-    ours, theirs = (
-        list(map(str, ids(f"ids[{side}]", one, len(rows), unique=True))) for side, one in enumerate(given)
-    )
-    text_of = dict(zip(ours, texts, strict=True))
-    if missing := [one for one in theirs if one not in text_of]:
+    prediction_list, reference_list = paired(predictions, references)
+    rows = len(reference_list)
+    prediction_ids = ids("ids[0]", pair_of_ids[0], rows, unique=True)
+    reference_ids = ids("ids[1]", pair_of_ids[1], rows, unique=True)
+    prediction_of = {}
+    for prediction_id, prediction in zip(prediction_ids, prediction_list, strict=True):
+        prediction_of[str(prediction_id)] = prediction
+    missing = [str(row_id) for row_id in reference_ids if str(row_id) not in prediction_of]
+    if missing:
         raise ValueError(
             f"{len(missing):,} references have no prediction of their id, such as {short_repr(missing[0])}; expected "
             "the same ids on both sides."
         )
-    return [text_of[one] for one in theirs]
+    return [prediction_of[str(row_id)] for row_id in reference_ids]
 
 
 def texts(name: str, values: Any, rows: int | None = None, hint: str = "") -> list[str]:
     """Check a list of texts."""
-    found = listed(name, values, "a list, one text per row", rows)
-    for row, text in enumerate(found) if {*map(type, found)} - {str} else ():
+    items = listed(name, values, "a list, one text per row", rows)
+    if _types_of(items) <= {str}:  # the usual case; a loop is slow
+        return items
+    for row, text in enumerate(items):
         if not isinstance(text, str):
             raise ValueError(f"{name}[{row}] is {short_repr(text)}; expected a text.{hint}")
-    return found
+    return items
 
 
 def words(name: str, values: Any, known: Sequence[str], rows: int | None = None) -> list[str]:
     """Check a list of texts, each of which is one of the known words."""
-    found = listed(name, values, f"a list, {_any_of(known)} per row", rows)
-    are_texts = {*map(type, found)} == {str}  # other values may have no hash
-    for row, value in enumerate(() if are_texts and {*found} <= {*known} else found):
+    items = listed(name, values, f"a list, {_any_of(known)} per row", rows)
+    are_texts = _types_of(items) == {str}  # other values may have no hash
+    if are_texts and set(items) <= set(known):
+        return items
+    for row, value in enumerate(items):
         word(f"{name}[{row}]", value, known)
-    return found
+    return items
 
 
 def ids(name: str, values: Any, rows: int, *, unique: bool = False) -> list[Id]:
     """Check a list of ids, each a whole number or a name."""
-    found = listed(name, values, "a list, one id per row", rows)
-    kinds = {*map(type, found)}
-    are_plain = all(found) if kinds == {str} else kinds == {int} and is_id(min(found)) and is_id(max(found))
-    for row, value in enumerate(() if are_plain else found):
-        if not (value if isinstance(value, str) else is_id(value)):
-            raise ValueError(f"{name}[{row}] is {short_repr(value)}; expected a whole number or a name.")
-    first: dict[str, int] = {}
-    for row, value in enumerate(found if unique else ()):
-        if first.setdefault(str(value), row) != row:
+    items = listed(name, values, "a list, one id per row", rows)
+    if not _are_plain_ids(items):
+        for row, value in enumerate(items):
+            if not _is_id_or_name(value):
+                raise ValueError(f"{name}[{row}] is {short_repr(value)}; expected a whole number or a name.")
+    if unique:
+        _check_unique(name, items)
+    return items
+
+
+def _are_plain_ids(items: list[Any]) -> bool:
+    """Whether all are names or all are ids; this is quick, and does not see a mixture of both."""
+    types = _types_of(items)
+    if types == {str}:
+        return all(items)
+    return types == {int} and is_id(min(items)) and is_id(max(items))
+
+
+def _is_id_or_name(value: Any) -> bool:
+    if isinstance(value, str):
+        return value != ""
+    return is_id(value)
+
+
+def _check_unique(name: str, items: list[Any]) -> None:
+    first_row: dict[str, int] = {}
+    for row, value in enumerate(items):
+        first = first_row.setdefault(str(value), row)
+        if first != row:
             raise ValueError(
-                f"{name}[{row}] is {short_repr(value)}, as is {name}[{first[str(value)]}]; expected one row per image."
+                f"{name}[{row}] is {short_repr(value)}, as is {name}[{first}]; expected one row per image."
             )
-    return found
+
+
+def _types_of(items: list[Any]) -> set[type]:
+    return set(map(type, items))
 
 
 def class_names(references: Any) -> list[list[str]]:
@@ -144,34 +184,42 @@ def class_names(references: Any) -> list[list[str]]:
         if type(names) is list:  # the usual case; the other checks are slow
             continue
         if isinstance(names, Set):
-            rows[row] = [*names]
-        elif not is_like_a_list(names):
+            rows[row] = list(names)
+        elif is_like_a_list(names):
+            rows[row] = listed("references", names, "a list of class names")
+        else:
             raise ValueError(
                 f"references[{row}] is {short_repr(names)}; expected a list of class names, such as ['dog', 'cup'] "
                 "(an image without any object has the empty list)."
             )
-        else:
-            rows[row] = listed("references", names, "a list of class names")
     return rows
 
 
-def scores(name: str, values: Any, what: str) -> list[float]:
+def scores(name: str, values: Any, expected: str) -> list[float]:
     """Check a list of finite numbers, one per model."""
-    found = listed(name, values, what)
-    if not found:
-        raise ValueError(f"{name} is empty; expected {what}.")
-    return [finite(f"{name}[{row}]", value, -LARGEST, LARGEST) for row, value in enumerate(found)]
+    items = listed(name, values, expected)
+    if not items:
+        raise ValueError(f"{name} is empty; expected {expected}.")
+    return [finite(f"{name}[{row}]", value, -LARGEST, LARGEST) for row, value in enumerate(items)]
 
 
-def array(name: str, values: Any, what: str) -> NDArray[Any]:
+def array(name: str, values: Any, expected: str) -> NDArray[Any]:
     """Return nested lists or an array as an array."""
-    in_list = any(map(np.ma.is_masked, values)) if isinstance(values, list | tuple) else False
-    if hasattr(values, "columns") or isinstance(values, Mapping | Set) or np.ma.is_masked(values) or in_list:
-        raise ValueError(_unlike(name, values, what))
+    if hasattr(values, "columns") or isinstance(values, Mapping | Set) or _is_masked(values):
+        raise ValueError(_unlike(name, values, expected))
     try:
         return np.asarray(values)
     except Exception as error:  # a foreign array may raise anything, such as one on another device
-        raise ValueError(f"{name} is not an array ({error}); expected {what}.") from error
+        raise ValueError(f"{name} is not an array ({error}); expected {expected}.") from error
+
+
+def _is_masked(values: Any) -> bool:
+    """Whether values are masked, also in an array of a list."""
+    if np.ma.is_masked(values):
+        return True
+    if not isinstance(values, list | tuple):
+        return False
+    return any(np.ma.is_masked(value) for value in values)
 
 
 def word(name: str, value: Any, known: Sequence[str]) -> str:
@@ -181,53 +229,58 @@ def word(name: str, value: Any, known: Sequence[str]) -> str:
     return value
 
 
-def flags(**given: Any) -> None:
+def flags(**options: Any) -> None:
     """Check options that are True or False; a string such as "no" would count as true."""
-    for name, value in given.items():
+    for name, value in options.items():
         kind(name, value, bool | np.bool_, "True or False")
 
 
-def kind(name: str, value: Any, kinds: Any, what: str) -> None:
+def kind(name: str, value: Any, kinds: Any, expected: str) -> None:
     """Check that a value has one of the given types."""
     if not isinstance(value, kinds):
-        raise ValueError(f"{name} is {short_repr(value)}; expected {what}.")
+        raise ValueError(f"{name} is {short_repr(value)}; expected {expected}.")
 
 
-def warn_of_a_part(found: int, expected: int) -> None:
+def warn_of_a_part(rows: int, expected: int) -> None:
     """Warn, at the caller's caller, that the questions are not exactly those of the benchmark."""
-    if found != expected:
-        said = of_a_part(found, expected)
-        warnings.warn(f"{said} These scores cannot be compared with published ones.", stacklevel=3)
+    if rows != expected:
+        message = of_a_part(rows, expected)
+        warnings.warn(f"{message} These scores cannot be compared with published ones.", stacklevel=3)
 
 
-def of_a_part(found: int, expected: int, what: str = "questions") -> str:
+def of_a_part(rows: int, expected: int, noun: str = "questions") -> str:
     """Say that the rows are not as many as the benchmark's."""
-    return f"{found:,} {what} are scored; expected the benchmark's {expected:,}."
+    return f"{rows:,} {noun} are scored; expected the benchmark's {expected:,}."
 
 
-def _unlike(name: str, values: Any, what: str) -> str:
-    return f"{name} is {short_repr(values)}; expected {what}; it is of the type {type(values).__name__}."
+def _unlike(name: str, values: Any, expected: str) -> str:
+    return f"{name} is {short_repr(values)}; expected {expected}; it is of the type {type(values).__name__}."
 
 
 def _any_of(known: Sequence[str]) -> str:
-    return (" or " if len(known) < 4 else ", ").join(map(repr, known))
+    separator = ", "
+    if len(known) < 4:
+        separator = " or "
+    return separator.join(repr(value) for value in known)
 
 
 def whole(name: str, value: Any, least: int = 0, most: int | None = None, what: str = "") -> int:
-    """Check a whole number; True and False are refused."""
-    if not is_whole(value) or value < least or (most is not None and value > most):
-        between = f"from {least:,} to {most:,}" if most is not None else f"of at least {least:,}"
-        raise ValueError(f"{name} is {short_repr(value)}; expected {what or 'a whole number'} {between}.")
-    return int(value)
+    """Check a whole number; True and False are refused. `what` says what it is: "a number of rows"."""
+    if is_whole(value) and value >= least and (most is None or value <= most):
+        return int(value)
+    between = f"of at least {least:,}"
+    if most is not None:
+        between = f"from {least:,} to {most:,}"
+    raise ValueError(f"{name} is {short_repr(value)}; expected {what or 'a whole number'} {between}.")
 
 
 def finite(name: str, value: Any, least: float, most: float, what: str = "") -> float:
     """Check a finite number from `least` to `most`, both included; True and False are refused."""
-    if not is_number(value) or not least <= value <= most:
-        raise ValueError(
-            f"{name} is {short_repr(value)}; expected {what or 'a number'} from {least:g} to {most:g}."
-        )
-    return float(value)
+    if is_number(value) and least <= value <= most:
+        return float(value)
+    raise ValueError(
+        f"{name} is {short_repr(value)}; expected {what or 'a number'} from {least:g} to {most:g}."
+    )
 
 
 def share(name: str, value: Any, what: str = "a fraction between 0 and 1, such as 0.95") -> float:
@@ -257,5 +310,10 @@ def is_id(value: Any) -> bool:
 
 def id_of(text: str) -> int | None:
     """Return the number that a text of digits spells, if it fits into a 64-bit column; None for any other text."""
-    found = re.fullmatch(r"\s*0*([0-9]{1,19})\s*", text)
-    return int(found[1]) if found and is_id(int(found[1])) else None
+    digits = re.fullmatch(r"\s*0*([0-9]{1,19})\s*", text)
+    if not digits:
+        return None
+    number = int(digits[1])
+    if not is_id(number):
+        return None
+    return number

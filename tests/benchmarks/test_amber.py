@@ -393,7 +393,7 @@ def model(tmp_path):
 
 
 def test_the_builder_finds_synonyms(model, tmp_path):
-    out = small_datasets.build("amber", tmp_path, vectors_of=str(model))
+    out = small_datasets.build("amber", tmp_path, vectors=str(model))
     assert read_pairs(f"{out}:similar") == [("cloud", "light"), ("cloud", "sun"), ("lake", "sea")]
     counts = json.loads((out / "stats.json").read_text())["counts"]
     assert (counts["pairs_of_synonyms"], counts["vectors"]) == (3, "en_tiny-1.2.3")
@@ -412,7 +412,7 @@ def test_models_that_know_no_synonyms(tmp_path):
         ("missing", "is not a spaCy model that can be loaded"),
     ):
         with pytest.raises(BuildError, match=said):
-            small_datasets.build("amber", tmp_path, vectors_of=str(tmp_path / name))
+            small_datasets.build("amber", tmp_path, vectors=str(tmp_path / name))
     assert not (tmp_path / "amber").exists()
 
 
@@ -443,7 +443,7 @@ def test_every_real_row_has_a_parallel_form(real):
 
 def test_the_parallel_form_is_scored(built, tmp_path, capsys):
     out = tmp_path / "parallel"
-    assert cli.main(["parallel", str(built), "--out", str(out)]) == 0
+    assert cli.main(["study", "parallel", str(built), "--out", str(out)]) == 0
     assert "4 of 4 rows: 1 rephrased, 3 negated" in capsys.readouterr().out
     got = halluscope.score("amber", {"1005": "Yes", "1006": "Yes", "1007": "Yes"}, out)
     assert got["accuracy"] == got["yes_ratio"] == 1.0 and "form" in keys_of(got["signature"])

@@ -456,7 +456,10 @@ def test_verdicts_are_written_and_read(files, served, capsys):
 def test_a_review_sheet_shows_the_right_answers(files):
     build(files)
     out, sheet = str(files / "out"), files / "review"
-    assert cli.main(["review", "make", out, "--out", str(sheet), "--sample", "6", "--marks", "valid"]) == 0
+    assert (
+        cli.main(["study", "sheet", "make", out, "--out", str(sheet), "--sample", "6", "--marks", "valid"])
+        == 0
+    )
     with (sheet / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
         shown = {row["id"]: row["answer"] for row in csv.DictReader(file)}
     assert shown["0"] == "There is no dog, No dog" and len(shown) == 6

@@ -116,6 +116,15 @@ def gavie_words(score):
     return f"Relevancy:\n{part}\n\nAccuracy:\n{part}"
 
 
+def llava_row(number):
+    about = {"question": f"What about thing {number}?", "category": "conv", "answer": "Two dogs."}
+    return {"id": number, "file_name": f"{number}.jpg", "context": "Two dogs on a lawn.", **about}
+
+
+def llava_reply(rating):
+    return json.dumps({"reason": "It names dogs.", "first_rating": 5, "second_rating": rating})
+
+
 def hallusion_row(number):
     place = {"category": "VD", "subcategory": "ocr", "set_id": number, "figure_id": 0, "question_id": 0}
     return {
@@ -183,6 +192,17 @@ CASES = [
         (10, 0, 5),
         "Its accuracy is {}.",
         ("accuracy", "relevancy"),
+        "unreadable",
+        True,
+    ),
+    Judged(
+        "llava_bench",
+        "ours",
+        llava_row,
+        llava_reply,
+        (10, 1, 5),
+        "The rating is {}.",
+        ("model_mean",),
         "unreadable",
         True,
     ),

@@ -171,21 +171,21 @@ def test_where_lower_is_better_people_disagree(tmp_path, capsys):
     first = results(tmp_path / "first.json", SCORES, "chair|x", chair_i={"a": 0.1, "b": 0.2, "c": 0.4})
     agree, disagree = {"a": 0.9, "b": 0.8, "c": 0.6}, {"a": 0.1, "b": 0.2, "c": 0.4}
     people = results(tmp_path / "people.json", SCORES, "review|x", agree=agree, disagree=disagree)
-    command = ["reliability", first, "--criterion", people, "--bootstrap", "9", "--json"]
+    command = ["study", "reliability", first, "--criterion", people, "--bootstrap", "9", "--json"]
     assert cli.main(command) == 0
     got = json.loads(capsys.readouterr().out)
     assert (got["by"], got["criterion"]["score"]) == ("chair_i", "disagree")
     assert got["criterion"]["pearson"] == pytest.approx(1)
     assert "turned" not in got["criterion"], "both are better the lower"
-    assert cli.main([*command, "--criterion-by", "agree"]) == 0
+    assert cli.main([*command, "--criterion-score", "agree"]) == 0
     other = json.loads(capsys.readouterr().out)["criterion"]
     assert (other["pearson"], other["turned"]) == (pytest.approx(1), True)
-    assert cli.main([*command[:-1], "--criterion-by", "agree"]) == 0
+    assert cli.main([*command[:-1], "--criterion-score", "agree"]) == 0
     assert (
         "compared with people's agree, its sign reversed, since its better direction"
         in capsys.readouterr().out
     )
-    assert cli.main([*command, "--by", "accuracy"]) == 0
+    assert cli.main([*command, "--scores", "accuracy"]) == 0
     assert json.loads(capsys.readouterr().out)["criterion"]["score"] == "agree"
 
 
@@ -205,8 +205,19 @@ def test_every_score_faces_what_people_say(tmp_path, capsys, benchmark, score):
     mine = worse if benchmark.scores[score].better == LOWER else better
     first = results(tmp_path / "first.json", SCORES, f"{benchmark.name}|x", **{score: mine})
     people = results(tmp_path / "people.json", SCORES, "review|x", agree=better, disagree=worse)
-    for human in ([], ["--criterion-by", "agree"], ["--criterion-by", "disagree"]):
-        command = ["reliability", first, "--by", score, "--criterion", people, "--json", "--bootstrap", "10"]
+    for human in ([], ["--criterion-score", "agree"], ["--criterion-score", "disagree"]):
+        command = [
+            "study",
+            "reliability",
+            first,
+            "--scores",
+            score,
+            "--criterion",
+            people,
+            "--json",
+            "--bootstrap",
+            "10",
+        ]
         assert cli.main([*command, *human]) == 0
         assert json.loads(capsys.readouterr().out)["criterion"]["pearson"] == pytest.approx(1), human
 
@@ -217,26 +228,26 @@ def test_two_benchmarks_correlate_by_which_models_are_better(tmp_path, capsys):
     none = results(tmp_path / "c.json", SCORES, "pope|x", yes_ratio={"a": 0.3, "b": 0.2, "c": 0.1})
     found, few = {}, ["--bootstrap", "9"]
     for name, command in {
-        "opposed": [higher, lower, "--by", "f0.5_cls", "chair_i"],
-        "swapped": [lower, higher, "--by", "chair_i", "f0.5_cls"],
-        "alike": [lower, lower, "--by", "chair_i"],
-        "without a direction": [higher, none, "--by", "f0.5_cls", "yes_ratio"],
+        "opposed": [higher, lower, "--scores", "f0.5_cls", "chair_i"],
+        "swapped": [lower, higher, "--scores", "chair_i", "f0.5_cls"],
+        "alike": [lower, lower, "--scores", "chair_i"],
+        "without a direction": [higher, none, "--scores", "f0.5_cls", "yes_ratio"],
     }.items():
         with warnings.catch_warnings(action="ignore"):
-            assert cli.main(["correlate", *command, *few, "--json"]) == 0
+            assert cli.main(["study", "correlate", *command, *few, "--json"]) == 0
         found[name] = json.loads(capsys.readouterr().out)
     assert [one["turned"] for one in found.values()] == [True, True, False, False]
     assert found["opposed"]["pearson"]["value"] == pytest.approx(math.sqrt(27 / 28))
     assert found["opposed"]["pearson"]["value"] == pytest.approx(found["swapped"]["pearson"]["value"])
     assert found["without a direction"]["pearson"]["value"] == pytest.approx(-math.sqrt(27 / 28))
     assert "|turned:chair_i|" in found["opposed"]["signature"] and "turned" not in found["alike"]["signature"]
-    assert cli.main(["correlate", higher, lower, "--by", "f0.5_cls", "chair_i", *few]) == 0
+    assert cli.main(["study", "correlate", higher, lower, "--scores", "f0.5_cls", "chair_i", *few]) == 0
     assert (
         "the sign of chair_i is reversed: its better direction is opposite to that of f0.5_cls"
         in capsys.readouterr().out
     )
     constant = results(tmp_path / "d.json", SCORES, "chair|x", chair_i=dict.fromkeys(SCORES, 0.5))
-    assert cli.main(["correlate", higher, constant, "--by", "f0.5_cls", "chair_i"]) == 0
+    assert cli.main(["study", "correlate", higher, constant, "--scores", "f0.5_cls", "chair_i"]) == 0
     assert "All second scores are 0.5" in capsys.readouterr().out
 
 
@@ -254,8 +265,8 @@ def test_benchmarks_correlate_by_the_principal_score_of_each(tmp_path, capsys):
     }
     for names, (files, scores) in pairs.items():
         printed = []
-        for by in ([], ["--by", *scores]):
-            assert cli.main(["correlate", *files, *by, "--bootstrap", "9", "--json"]) == 0, names
+        for by in ([], ["--scores", *scores]):
+            assert cli.main(["study", "correlate", *files, *by, "--bootstrap", "9", "--json"]) == 0, names
             printed.append(json.loads(capsys.readouterr().out))
         assert printed[0] == printed[1], names
 
@@ -263,10 +274,13 @@ def test_benchmarks_correlate_by_the_principal_score_of_each(tmp_path, capsys):
 def test_no_score_is_guessed_where_none_is_principal(tmp_path, capsys):
     unknown = results(tmp_path / "a.json", SCORES, "mine|x", other=SCORES)
     chair = results(tmp_path / "b.json", SCORES, "chair|x", chair_i=SCORES)
-    assert cli.main(["correlate", chair, unknown]) == 2
+    assert cli.main(["study", "correlate", chair, unknown]) == 2
     err = capsys.readouterr().err
-    assert "second results" in err and "accuracy, other" in err and "--by FIRST SECOND" in err
-    assert cli.main(["correlate", chair, unknown, "--by", "chair_i", "other", "--bootstrap", "9"]) == 0
+    assert "second results" in err and "accuracy, other" in err and "--scores FIRST SECOND" in err
+    assert (
+        cli.main(["study", "correlate", chair, unknown, "--scores", "chair_i", "other", "--bootstrap", "9"])
+        == 0
+    )
 
 
 def test_runs_correlate_as_their_printed_results_do(tmp_path, capsys, monkeypatch):
@@ -297,21 +311,29 @@ def test_runs_correlate_as_their_printed_results_do(tmp_path, capsys, monkeypatc
     found = []
     with warnings.catch_warnings(action="ignore"):
         for first in ("printed.json", "runs"):
-            assert cli.main(["correlate", first, "printed.json", "--by", "accuracy", "recall", "--json"]) == 0
+            assert (
+                cli.main(
+                    ["study", "correlate", first, "printed.json", "--scores", "accuracy", "recall", "--json"]
+                )
+                == 0
+            )
             found.append(json.loads(capsys.readouterr().out))
         assert found[0] == found[1] and found[0]["models"] == ["a", "b", "c"]
-        assert cli.main(["correlate", "runs/a/scores.json", "runs", "--by", "accuracy"]) == 2
+        assert cli.main(["study", "correlate", "runs/a/scores.json", "runs", "--scores", "accuracy"]) == 2
     assert "1 model" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["reliability {} --retest {}", "correlate {} {} --by chair_i"])
+@pytest.mark.parametrize(
+    "command", ["study reliability {} --retest {}", "study correlate {} {} --scores chair_i"]
+)
 def test_a_score_that_is_undefined_for_all_models(tmp_path, capsys, command):
     undefined = dict.fromkeys(SCORES)
     file = results(tmp_path / "first.json", SCORES, "chair|x", chair_i=undefined, other=SCORES)
     assert cli.main([part.format(file) for part in command.split()]) == 2
     err = capsys.readouterr().err
     assert (
-        "chair_i is undefined for 3 of the 3 models, such as a." in err and "another score with --by" in err
+        "chair_i is undefined for 3 of the 3 models, such as a." in err
+        and "another score with --scores" in err
     )
 
 
@@ -360,7 +382,7 @@ def test_table_1_and_2(files, capsys):
         "--bootstrap",
         "9",
     ]
-    assert cli.main(["reliability", files["first"], *options]) == 0
+    assert cli.main(["study", "reliability", files["first"], *options]) == 0
     out = capsys.readouterr().out
     rows = {line.split("  ")[0]: line.split() for line in out.splitlines()}
     assert rows["pope [accuracy]"][2:] == ["1.000", "-0.929", "-", "-"]
@@ -381,7 +403,17 @@ def test_a_figure_inside_another(tmp_path, capsys):
         )
         for seed in range(2)
     )
-    command = ["reliability", file, "--retest", again, "--by", "corrected/f1", "--bootstrap", "9"]
+    command = [
+        "study",
+        "reliability",
+        file,
+        "--retest",
+        again,
+        "--scores",
+        "corrected/f1",
+        "--bootstrap",
+        "9",
+    ]
     assert cli.main(command) == 0
     assert "pope [corrected/f1]" in capsys.readouterr().out
 
@@ -389,10 +421,10 @@ def test_a_figure_inside_another(tmp_path, capsys):
 def test_constant_scores_in_the_command(files, tmp_path, capsys):
     other = results(tmp_path / "constant.json", dict.fromkeys(SCORES, 0.5))
     with pytest.warns(UserWarning, match="undefined"):
-        assert cli.main(["reliability", files["first"], "--retest", other]) == 0
+        assert cli.main(["study", "reliability", files["first"], "--retest", other]) == 0
     out = capsys.readouterr().out
     assert "test-retest: All second scores are 0.5: a correlation with a constant is undefined." in out
-    assert cli.main(["correlate", files["first"], other, "--by", "accuracy"]) == 0
+    assert cli.main(["study", "correlate", files["first"], other, "--scores", "accuracy"]) == 0
     assert "a correlation with a constant is undefined" in capsys.readouterr().out
 
 
@@ -403,7 +435,7 @@ def test_constant_scores_in_the_command(files, tmp_path, capsys):
         (SCORES, [], "Nothing to compare with; name --retest"),
         (
             SCORES,
-            ["--retest", "{}", "--by", "f1"],
+            ["--retest", "{}", "--scores", "f1"],
             "The result of a has no score 'f1'; expected one of accuracy",
         ),
         ({**SCORES, "d": 0.1}, ["--retest", "{short}"], "--retest has no result for 'd'"),
@@ -414,11 +446,14 @@ def test_bad_input_of_the_command(tmp_path, capsys, scores, options, message):
     file = results(tmp_path / "first.json", scores)
     short = results(tmp_path / "short.json", SCORES)
     options = [option.format(file, short=short) for option in options]
-    assert cli.main(["reliability", file, *options]) == 2
+    assert cli.main(["study", "reliability", file, *options]) == 2
     assert message in capsys.readouterr().err
 
 
 def test_what_is_no_result(tmp_path, capsys):
     (tmp_path / "a.json").write_text('[{"accuracy": 1}]')
-    assert cli.main(["reliability", str(tmp_path / "a.json"), "--retest", str(tmp_path / "a.json")]) == 2
+    assert (
+        cli.main(["study", "reliability", str(tmp_path / "a.json"), "--retest", str(tmp_path / "a.json")])
+        == 2
+    )
     assert "entry 1 is not a result" in capsys.readouterr().err

@@ -40,7 +40,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.* prompts have no readable verdict"),
     pytest.mark.filterwarnings("ignore:.* extra claims that the judge quotes"),
 ]
-ROOMS = ("pope", "hallusionbench", "hqh", "haloquest", "gavie", "mmhal")
+ROOMS = ("pope", "hallusionbench", "hqh", "haloquest", "gavie", "mmhal", "llava_bench")
 NAN = math.nan
 SAID = ("Yes.", "No, there is none.", "I cannot tell.", "Perhaps", "", "<think>No.</think> Yes.")
 """What LVLMs say."""

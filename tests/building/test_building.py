@@ -29,6 +29,7 @@ from halluscope.building import build_info, fetch, output
 from halluscope.building import spec as specs
 from halluscope.building.output import Order, Table
 from halluscope.building.spec import Spec
+from halluscope.cli.build import command_of
 from halluscope.errors import BuildError, LimitExceeded
 from halluscope.paths import checkout, share
 from tests import images as image_files
@@ -492,10 +493,19 @@ def test_a_source_that_is_too_large_or_no_file(
 
 
 def test_command_line(upstream: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    argv = ["--source", str(upstream), "--images", str(upstream), "--out", str(tmp_path / "out")]
-    assert throne_coco.main(argv) == 2
+    argv = [
+        "build",
+        "throne_coco",
+        "--source",
+        str(upstream),
+        "--images",
+        str(upstream),
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    assert cli.main(argv) == 2
     assert capsys.readouterr().err.startswith("halluscope: ")
-    assert throne_coco.main([*argv, "--subset"]) == 0
+    assert cli.main([*argv, "--subset"]) == 0
     said = capsys.readouterr().out
     assert "4 images, 6 annotations, 4 classes, 1 images without objects (a subset)" in said
     assert f"load_dataset('{tmp_path / 'out'}', split='validation')" in said
@@ -533,14 +543,13 @@ def test_without_out_it_goes_to_datasets_under_the_working_directory(
 @pytest.mark.parametrize("dataset", [pytest.param(one, id=one.name) for one in registry.datasets()])
 def test_options_of_every_builder(dataset: Dataset) -> None:
     builder = small_datasets.builder(dataset.name)
-    options = vars(builder.parser().parse_args([]))
-    shared = {"source": None, "out": None, "force": False, "subset": False, "cache": None}
-    if builder.images:
-        shared |= {"images": None, "with_images": True, "only_images_present": False}
-    assert {name: options[name] for name in shared} == shared
-    own = {name: value for name, value in options.items() if name not in Order.__dataclass_fields__}
-    inspect.signature(builder.make).bind(Order(specs.load(dataset.name)), **own)
-    assert {"images", "with_images", "only_images_present"} & {*options} <= {*shared}
+    command = command_of(dataset.name)
+    options = {*inspect.signature(command.function).parameters}
+    shared = {"source", "out", "force", "subset", "cache"}
+    of_images = {"images", "no_images", "only_images_present"}
+    own = {option.name for option in builder.options}
+    assert options == shared | own | (of_images if builder.images else set())
+    inspect.signature(builder.make).bind(Order(specs.load(dataset.name)), **dict.fromkeys(own))
     script = share("builders", f"{dataset.name}.py").read_text()
     assert builder.name == dataset.name and f'"{dataset.name}"' in script
 

@@ -14,7 +14,7 @@ from huggingface_hub import DatasetCard, DatasetCardData, SpaceCard, SpaceCardDa
 from markdown_it import MarkdownIt
 
 from halluscope import registry
-from halluscope.building import output
+from halluscope.building import card
 from halluscope.building import spec as specs
 from halluscope.hub import contents
 from halluscope.paths import share
@@ -177,7 +177,7 @@ def test_a_metric_cards_example_gives_what_it_says(
     [(1, "n<1K"), (999, "n<1K"), (1000, "1K<n<10K"), (9999, "1K<n<10K"), (405_000, "100K<n<1M")],
 )
 def test_size_categories(rows: int, size: str) -> None:
-    assert output.size(rows) == size
+    assert card.size(rows) == size
     assert size in TERMS["size_categories"]
 
 

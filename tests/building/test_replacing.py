@@ -9,7 +9,7 @@ import pytest
 from datasets import load_dataset
 
 from halluscope import cli
-from halluscope.building import build_info
+from halluscope.building import build_info, output
 from halluscope.files import writing
 from halluscope.paths import share
 from tests import small_datasets
@@ -245,7 +245,7 @@ def test_interrupted(
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    for where in ("halluscope.building.build_info.write_manifest", "halluscope.building.output.Order.target"):
+    for where in ("halluscope.building.output.write_manifest", "halluscope.building.output.Order.target"):
         with monkeypatch.context() as meanwhile:
             meanwhile.setattr(where, stop)
             before = content(out.parent)
@@ -268,7 +268,7 @@ def test_what_changes_while_it_is_built(source: Path, out: Path, monkeypatch: py
         write(folder)
         (out / "README.md").write_text("mine")
 
-    monkeypatch.setattr(build_info, "write_manifest", meanwhile)
+    monkeypatch.setattr(output, "write_manifest", meanwhile)
     assert build(source, out, "--force") == 2
     assert (out / "README.md").read_text() == "mine"
 

@@ -1,46 +1,91 @@
-"""commands.toml: what it repeats of the code is what the code has, and every command has a function."""
+"""The table of commands: every command has a function, a place in the help, and an example whose words are right."""
 
-from importlib import import_module
+import re
+import shlex
 
 import pytest
+from cyclopts import App
 
 from halluscope import cli
-from halluscope.cli.common import COMMANDS, SHARED
-from halluscope.harness.tasks import HARNESSES
-from halluscope.judging.judge import AT_ONCE
-from halluscope.reliability import sheet
-from halluscope.reporting.figures.charts import FORMATS as DRAWN
-from halluscope.reporting.figures.plots import FIGURES
-from halluscope.reporting.formats import FORMATS, LINE
-from halluscope.responses.thoughts import THOUGHTS
-from halluscope.stats.bootstrap import RESAMPLES
+from halluscope.cli import commands
+from halluscope.cli.commands import COMMANDS, Command, imported
+from halluscope.cli.mistakes import MOVED
 
 
-def test_defaults_and_choices_are_the_codes():
-    def options(command, kind=None):
-        of = COMMANDS[command]
-        return (of["kinds"][kind] if kind else of)["options"]
-
-    assert SHARED["--bootstrap"]["default"] == RESAMPLES and f"{RESAMPLES:,}" in SHARED["--bootstrap"]["help"]
-    assert f"(default: {AT_ONCE})" in options("answer")["--at-once"]["help"]
-    assert options("plot")["--figures"]["default"] == (*FIGURES,)
-    for option, choices in (
-        (SHARED["--format"], FORMATS),
-        (options("score")["--format"], (*FORMATS, LINE)),
-        (SHARED["--thoughts"], THOUGHTS),
-        (options("plot")["--format"], DRAWN),
-        (options("tasks")["harness"], HARNESSES),
-        (options("review", "make")["--marks"], (sheet.VALID, sheet.AGREE, sheet.IMPLIED, sheet.VERDICT)),
-    ):
-        assert option["choices"] == (*choices,)
+def leaves(given, before=()):
+    """Return all commands that have no commands of their own, with the words that name them."""
+    found = []
+    for command in given:
+        words = (*before, command.name)
+        found += leaves(command.commands, words) if command.commands else [(words, command)]
+    return found
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_has_a_function_and_a_parser(name):
-    module, kinds = import_module(f"halluscope.cli.{COMMANDS[name]['in']}"), COMMANDS[name].get("kinds", {})
-    for one in [f"{name}_{kind}" for kind in kinds] or [name]:
-        assert callable(getattr(module, one.replace("-", "_")))
-    cli.parser(name)
+ALL = leaves([command for group in COMMANDS.values() for command in group])
+
+
+@pytest.mark.parametrize(("words", "command"), [pytest.param(*one, id=" ".join(one[0])) for one in ALL])
+def test_a_command_has_a_function_and_a_page(words: tuple[str, ...], command: Command, capsys) -> None:
+    assert callable(imported(command.path))
+    named = [*words, commands.names_of(command)[0].typed] if command.follows else [*words]
+    assert cli.main([*named, "--help"]) == 0
+    page = capsys.readouterr().out
+    assert page.startswith(f"Usage: halluscope {' '.join(named)}") and "halluscope " + words[0] in page
+    assert all(len(line) <= 80 for line in page.splitlines() if not line.startswith("  halluscope "))
+
+
+@pytest.mark.parametrize(("words", "command"), [pytest.param(*one, id=" ".join(one[0])) for one in ALL])
+def test_the_example_is_right(words: tuple[str, ...], command: Command) -> None:
+    if not command.example.startswith("halluscope "):
+        assert command.name in ("build", "tasks")
+        return
+    example = command.example.format(name="throne", dataset="throne_coco")
+    function, _, _ = commands.parse(shlex.split(example)[1:])
+    assert getattr(function, "__func__", None) is not App.help_print
+
+
+def test_the_help_has_groups(capsys):
+    """In the order of the contract, each with its commands."""
+    assert cli.main([]) == 0
+    out = capsys.readouterr().out
+    titles = ["Make a number", "Look at it", "More", "For researchers"]
+    assert re.findall(r"^(\w.*):$", out, re.MULTILINE) == titles == [*COMMANDS]
+    assert cli.main(["--help"]) == 0
+    assert capsys.readouterr().out == out
+    assert cli.main(["score", "throne", "--help"]) == 0
+    groups = ["Responses", "How they are scored", "Judges", "Intervals", "What is shown", "Example"]
+    assert re.findall(r"^(\w.*):$", capsys.readouterr().out, re.MULTILINE) == groups
+
+
+@pytest.mark.parametrize("old", MOVED)
+def test_an_old_name_says_the_new_one(old, capsys):
+    assert cli.main([old, "pope"]) == 2
+    said = capsys.readouterr().err
+    new = re.search(r"type `halluscope ([^`]*)`", said)[1].split()
+    assert said.count("\n") == 1 and new[0] in commands.names()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["score", "pope"], "--responses is missing"),
+        (["score", "pope", "--responses"], "--responses has no value"),
+        (["compare"], "RUNS is missing"),
+        (
+            ["compare", "a", "--format", "tabel"],
+            "got 'tabel'; expected table, csv, markdown, latex, json. Did you",
+        ),
+        (["compare", "a", "--level", "1", "--level", "2"], "--level is given twice"),
+        (["compare", "a", "--all=x"], "--all: got 'x', but it takes no value"),
+        (["list", "pope", "throne"], "'throne' is a word too many"),
+        (["study", "reliabilty"], "There is no command study 'reliabilty'. Did you mean 'reliability'?"),
+        (["publish", "dataset", "pope"], "--org is missing"),
+    ],
+)
+def test_mistakes_are_one_line(words, said, capsys):
+    assert cli.main(words) == 2
+    err = capsys.readouterr().err
+    assert said in err and err.count("\n") == 1 and "--help` shows what there is." in err
 
 
 @pytest.mark.parametrize("name", ["pope", "pope:coco", "datasets/pope", "pope_c"])

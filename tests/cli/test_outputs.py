@@ -29,8 +29,10 @@ def folder(tmp_path, monkeypatch):
 
 
 def score(*more):
-    fixed = ["--responses", "model=mine.jsonl,rest.jsonl", "--dataset", "labels.json", "--bootstrap", "0"]
-    return cli.main(["score", "throne", *fixed, "--judges", "lexical", *more])
+    fixed = ["--dataset", "labels.json", "--bootstrap", "0", "--judges", "lexical"]
+    if "--responses" not in more:
+        fixed += ["--responses", "model=mine.jsonl,rest.jsonl"]
+    return cli.main(["score", "throne", *fixed, *more])
 
 
 def contents(folder):

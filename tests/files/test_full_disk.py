@@ -38,9 +38,9 @@ SCORE = ["score", "throne", "--responses", "mine.jsonl", "--dataset", "./throne_
     [
         ([*SCORE, "--out", "new/run"], "new/run"),
         (["report", "run", "--bootstrap", "0", "--out", "page.html"], "page.html"),
-        (["plot", "run", "--figures", "classes", "--out", "figures"], "figures"),
-        (["parallel", "throne.jsonl", "--out", "form.jsonl"], "form.jsonl"),
-        (["review", "make", "throne.jsonl", "--sample", "1", "--out", "sheet"], "sheet"),
+        (["report", "run", "--figures", "figures"], "figures"),
+        (["study", "parallel", "throne.jsonl", "--out", "form.jsonl"], "form.jsonl"),
+        (["study", "sheet", "make", "throne.jsonl", "--sample", "1", "--out", "sheet"], "sheet"),
         (
             [
                 "build",

@@ -16,7 +16,7 @@ from datasets import load_dataset
 from halluscope import registry
 from halluscope.answering import sources
 from halluscope.answering.models import Vlm
-from halluscope.harness import functions, tasks
+from halluscope.harness import evaluation, functions, tasks
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.signature import data_of, keys_of
 from tests import tiny_vlm
@@ -181,7 +181,7 @@ def test_lm_eval_ends_well_where_a_judge_runs_out_of_memory(run, monkeypatch, tm
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv(sources.DATASETS, str(run.data))
-    monkeypatch.setenv(functions.TASKS, json.dumps(harness_data.settings(run.data)))
+    monkeypatch.setenv(evaluation.TASKS, json.dumps(harness_data.settings(run.data)))
     monkeypatch.setattr(functions, "_results", {})
     manager = TaskManager(include_path=str(tasks.write("lm-eval", tmp_path)), include_defaults=False)
     with monkeypatch.context() as broken:

@@ -22,7 +22,7 @@ from halluscope.benchmark import HIGHER, QUESTION, Judges
 from halluscope.errors import JudgeUnavailable, OutputError
 from halluscope.harness import functions as harness
 from halluscope.harness import tasks
-from halluscope.harness.functions import Settings
+from halluscope.harness.evaluation import TASKS, Settings
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.reading import pictures
 from halluscope.reading.datasets import read_rows
@@ -38,7 +38,7 @@ def _set(data, monkeypatch, tmp_path):
     harness._results.clear()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv(sources.DATASETS, str(data))
-    monkeypatch.delenv(harness.TASKS, raising=False)
+    monkeypatch.delenv(TASKS, raising=False)
 
 
 def opened(data: Path, name: str, **options: Any) -> sources.Source:
@@ -109,7 +109,7 @@ def test_a_task_with_another_prompt(data, written, monkeypatch):
     else:
         assert task["task"] == "halluscope_pope_short"
         marker = folder / "pope" / task["dataset_kwargs"]["data_files"]["test"]
-        monkeypatch.setenv(harness.TASKS, json.dumps(harness_data.settings(data)))
+        monkeypatch.setenv(TASKS, json.dumps(harness_data.settings(data)))
         rows = harness.documents([json.loads(marker.read_text())])
     asked = f"{rows[0]['question']}\nAnswer the question using a single word or phrase."
     assert (harness.prompt(rows[0]), harness.marked_prompt(rows[0])) == (asked, f"<image>{asked}")
@@ -264,7 +264,7 @@ def test_settings_come_from_the_harness_then_from_the_environment(data, monkeypa
     of_environment = {"throne_coco": {"judges": "lexical", "beta": 1.0, "dataset": "elsewhere"}}
     (tmp_path / "tasks.json").write_text(json.dumps(of_environment))
     for text in (json.dumps(of_environment), str(tmp_path / "tasks.json")):
-        monkeypatch.setenv(harness.TASKS, text)
+        monkeypatch.setenv(TASKS, text)
         read = Settings.of("throne_coco", {"beta": 2.0})
         assert read == Settings("elsewhere", None, coco | {"beta": 2.0})
 
@@ -291,7 +291,7 @@ def test_bad_settings(monkeypatch):
         ('{"throne_coco": {"judge": "lexical"}}', f"throne_coco has no option 'judge'. {known}"),
         ('{"throne_coco": {"votes": []}}', "throne_coco has no option 'votes'"),
     ):
-        monkeypatch.setenv(harness.TASKS, text)
+        monkeypatch.setenv(TASKS, text)
         with pytest.raises(ValueError, match=said):
             Settings.of("throne_coco")
 

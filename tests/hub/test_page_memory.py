@@ -7,7 +7,6 @@ import sys
 import pytest
 
 from halluscope import registry
-from halluscope.paths import share
 
 pytestmark = pytest.mark.long
 
@@ -15,48 +14,48 @@ MOST = 1e9
 """Bytes above what the page takes for its example."""
 
 ANSWER = """
-import json, resource, runpy, sys
+import json, resource, sys
+
+from halluscope.hub import space
 
 def used():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
-page = runpy.run_path(sys.argv[1])["page"]
-chosen = [next(iter(choice.values)) for choice in page.choices.values()]
+page = space.page(sys.argv[1])
+chosen = [page.labels(name)[0] for name in page.choices]
 boxes = page.predictions, page.references
-page.answer("one row per line", *(box.example for box in boxes), *chosen)
+page.example()
 before = used()
-for form, begin, each, times, end in json.loads(sys.argv[2]):
-    pasted = [begin + each.replace("EXAMPLE", box.example.splitlines()[0]) * times + end for box in boxes]
-    answer = page.answer(form, *pasted, *chosen)
+for begin, each, times, end in json.loads(sys.argv[2]):
+    pasted = [begin + each.replace("EXAMPLE", space.as_lines(rows[:1])) * times + end for rows in boxes]
+    answer = page.answer(*pasted, *chosen)
     assert answer.scores or len(answer.message) >= 20, answer.message
 print(used() - before)
 """
 
-LINES, JSON_LINES = "one row per line", "JSON lines"
 EXAMPLE = "EXAMPLE"
 """Stands for the first line of a box's example."""
 
 ANYWHERE = [
-    (LINES, "", "\n", 4_999_999, ""),
-    (LINES, "", "x", 5_000_001, ""),
-    (JSON_LINES, "[", "[],", 1_600_000, "[]]"),
-    (JSON_LINES, "", "[", 4_000_000, ""),
-    (JSON_LINES, "", '{"a":', 800_000, ""),
+    ("", "\n", 4_999_999, ""),
+    ("", "x", 5_000_001, ""),
+    ("[", "[],", 1_600_000, "[]]"),
+    ("", "[", 4_000_000, ""),
+    ("", '{"a":', 800_000, ""),
 ]
-"""How it is pasted, and what: a beginning, something so many times, an end; all pages refuse it in the same way."""
+"""What is pasted: a beginning, something so many times, an end; all pages refuse it in the same way."""
 
 PASTED = [
-    (LINES, "", "0.5\n1\n", 1_250, ""),
-    (JSON_LINES, "", '""\n', 19_000, ""),
-    (LINES, "", f"{EXAMPLE}\n", 5_000, ""),
-    (LINES, "", "\n", 20_000, ""),
-    (LINES, "", f"{EXAMPLE} ", 20_000, ""),
+    ("", "0.5\n1\n", 1_250, ""),
+    ("", '""\n', 19_000, ""),
+    ("", f"{EXAMPLE}\n", 5_000, ""),
+    ("", "\n", 20_000, ""),
+    ("", f"{EXAMPLE} ", 20_000, ""),
 ]
 
 
-def grown(name: str, pasted: list[tuple[str, str, str, int, str]]) -> int:
-    app = str(share("metrics", name, "app.py"))
-    command = [sys.executable, "-W", "ignore", "-c", ANSWER, app, json.dumps(pasted)]
+def grown(name: str, pasted: list[tuple[str, str, int, str]]) -> int:
+    command = [sys.executable, "-W", "ignore", "-c", ANSWER, name, json.dumps(pasted)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     return int(ran.stdout)

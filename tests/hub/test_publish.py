@@ -181,8 +181,8 @@ def test_the_card_there_says_how_to_load_from_there(hub, run, upload):
 def test_a_new_card_goes_to_main_and_the_tag_stays(hub, upload, monkeypatch):
     upload()
     repository = hub["dataset", "acme/throne_coco"]
-    before, render = repository.head, contents.output.card
-    monkeypatch.setattr(contents.output, "card", lambda *what: render(*what) + "\nA better word.\n")
+    before, render = repository.head, contents.cards.card
+    monkeypatch.setattr(contents.cards, "card", lambda *what: render(*what) + "\nA better word.\n")
     assert "its tag stays where it is" in upload()
     assert b"A better word." in repository.files["README.md"]
     assert repository.tags == {"v1.0.0": before} and repository.head != before

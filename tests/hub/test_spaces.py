@@ -1,9 +1,9 @@
-"""Metric Spaces: each metrics/<name>/app.py alone, served on loopback, and in a browser."""
+"""Metric Spaces: the page of each metric, its app.py alone, served on loopback, and in a browser."""
 
 import contextlib
 import json
+import os
 import re
-import runpy
 import socket
 import subprocess
 import sys
@@ -17,8 +17,8 @@ import pytest
 from halluscope import __version__, registry
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.hub import contents
-from halluscope.hub.space import JSON_LINES, LINES, Page
-from halluscope.paths import checkout, share
+from halluscope.hub.space import Page, as_lines, page
+from halluscope.paths import PACKAGE, checkout, share
 from halluscope.signature import data_of
 from tests.small_datasets import needs
 
@@ -31,13 +31,9 @@ pytestmark = [
 HOSTILE = "<img src=x onerror=\"document.title='taken'\">"
 
 
-def page(name: str) -> Page:
-    return runpy.run_path(str(share("metrics", name, "app.py")))["page"]
-
-
 def first(page: Page) -> list[str]:
     """Return the default of each choice."""
-    return [next(iter(choice.values)) for choice in page.choices.values()]
+    return [page.labels(name)[0] for name in page.choices]
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +60,8 @@ def test_every_page_opens_with_its_example_scored_without_a_network(name):
     assert said.signature.startswith(f"{name}|") and said.signature.endswith(f"version:{__version__}")
     assert "expected the benchmark's" in said.message or not said.message
     assert said.rows is None or {len(said.rows["headers"])} == {len(row) for row in said.rows["data"]}
-    assert {bool(said.rows), bool(said.texts), bool(shown.each)} == {items}
-    assert said.chart.startswith("<figure") and "data:image/svg+xml;base64," in said.chart
+    assert {bool(said.rows), bool(said.texts)} == {items}
+    assert said.chart.startswith("<figure") and "data:image/png;base64," in said.chart
     config = shown.blocks().get_config_file()
     assert config["analytics_enabled"] is False
     assert [one["api_name"] for one in config["dependencies"] if one["backend_fn"]] == ["score"]
@@ -82,12 +78,12 @@ def test_the_page_scores_as_the_package_does():
     expected = throne.compute(texts, objects, judges="lexical", bootstrap=1000, per_image=True)
     low, high = expected["interval"]["f0.5_all"]
     rows = [{"image_id": n, "caption": text} for n, text in enumerate(texts)]
-    as_json = ["\n".join(map(json.dumps, pasted)) for pasted in (rows, objects)]
-    as_lines = ["\n".join(texts) + "\n", "dog\n\ncat, couch"]
-    for said in (
-        shown.answer(LINES, *as_lines, *first(shown)),
-        shown.answer(JSON_LINES, *as_json, *first(shown)),
+    as_objects = "\n".join(json.dumps({"image_id": n, "objects": names}) for n, names in enumerate(objects))
+    for pasted in (
+        ("\n".join(texts) + "\n", "\n".join(map(json.dumps, objects))),
+        ("\n".join(map(json.dumps, rows)), as_objects),
     ):
+        said = shown.answer(*pasted, *first(shown))
         assert said.signature == expected["signature"] and not said.message
         figures = dict(said.scores)
         assert figures["f0.5_cls"] == f"{expected['f0.5_cls']:.4f}"
@@ -99,27 +95,50 @@ def test_the_page_scores_as_the_package_does():
 
 KEYS = "line 1: expected an object with the LVLM's text under one of the keys response, raw_response, "
 BAD_INPUT = [
-    ("throne", LINES, "a dog\na cat", "dog", "There are 2 predictions and 1 references"),
-    ("throne", LINES, "", "", "predictions is empty"),
-    ("throne", LINES, "a dog", "unicorn", "'unicorn'"),
-    ("throne", JSON_LINES, "a dog", "[]", "Descriptions, one image per line, line 1: 'a dog' cannot be read"),
-    ("throne", JSON_LINES, '{"id": 1}', "[]", KEYS + "model_prediction, prediction"),
-    ("throne", JSON_LINES, '{"caption": 1}', "[]", "line 1: caption is 1; expected the LVLM's text"),
-    ("throne", JSON_LINES, '"a dog"', '{"boxes": []}', "line 1 has none of the keys objects; it has boxes"),
-    ("throne", LINES, "x" * 5_000_001, "", "is larger than the limit 'page' of 5,000,000 characters"),
-    ("hqm", LINES, "0.1\nmany\n0.3", "0.1\n0.2\n0.3", "line 2: 'many' cannot be read"),
-    ("hallusionbench", LINES, "Yes", "Yes", "line 1: 'Yes' cannot be read"),
+    ("throne", "a dog\na cat", '["dog"]', "There are 2 predictions and 1 references"),
+    ("throne", "", "", "predictions is empty"),
+    ("throne", "a dog", '["unicorn"]', "'unicorn'"),
+    ("throne", "a dog", "dog, cat", "references[0] is 'dog, cat'"),
+    ("throne", '{"caption": "a dog"', "[]", 'Responses, line 1: \'{"caption": "a dog"\' cannot be read'),
+    ("throne", '{"id": 1}', "[]", KEYS + "model_prediction, prediction"),
+    ("throne", '{"caption": 1}', "[]", "line 1: caption is 1; expected the LVLM's text"),
+    ("throne", '"a dog"', '{"boxes": []}', "Rows, line 1 has no key objects; it has boxes"),
+    ("throne", "x" * 5_000_001, "", "is larger than the limit 'page' of 5,000,000 characters"),
+    ("hqm", "0.1\nmany\n0.3", "0.1\n0.2\n0.3", "predictions[1] is 'many'"),
+    ("hallusionbench", "Yes", "Yes", "references[0] is 'Yes'"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("name", "form", "predictions", "references", "message"),
+    ("name", "predictions", "references", "message"),
     [pytest.param(*case, marks=needs(case[0])) for case in BAD_INPUT],
 )
-def test_bad_input_is_a_message(name, form, predictions, references, message):
+def test_bad_input_is_a_message(name, predictions, references, message):
     shown = page(name)
-    said = shown.answer(form, predictions, references, *first(shown))
+    said = shown.answer(predictions, references, *first(shown))
     assert message in said.message and not any(said[1:])
+
+
+def test_a_choice_that_is_not_offered_is_refused():
+    """Whoever does not use the page may send anything, such as the name of a file on the server."""
+    said = page("chair").answer("A dog.", '["dog"]', "/etc/passwd")
+    assert "synonyms is '/etc/passwd'; expected" in said.message and not any(said[1:])
+
+
+def test_ratings_are_the_rows_own():
+    """MMHal-Bench's page asks no judge: 4 and 0 of 6 are a mean of 2, and null is nobody's."""
+    shown = page("mmhal")
+    said = shown.example()
+    assert dict(said.scores)["rating"] == "2.0000" and "judge:given" in said.signature
+    rows = [{**row, "rating": None} for row in shown.references]
+    said = shown.answer(as_lines(shown.predictions), as_lines(rows))
+    assert dict(said.scores)["unreadable"] == "1.0000"
+
+
+def test_marks_need_no_second_test():
+    """Content validity: 3 of 4 rows are valid."""
+    said = page("hqm").answer("1\n1\n0\n1", "", "content")
+    assert dict(said.scores)["content"] == "0.7500"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -127,7 +146,7 @@ def test_bad_input_is_a_message(name, form, predictions, references, message):
 def test_brackets_in_brackets_are_a_message(name, depth):
     shown = page(name)
     deep = "[" * depth + "]" * depth
-    said = shown.answer(JSON_LINES, deep, deep, *first(shown))
+    said = shown.answer(deep, deep, *first(shown))
     assert said.message and not any(said[1:])
 
 
@@ -135,8 +154,8 @@ def test_brackets_in_brackets_are_a_message(name, depth):
 def test_pasted_markup_stays_text(name):
     """In the frame's page it is inside a JSON script element, and in the chart it is text of an image."""
     shown = page(name)
-    lines = "\n".join([f"</script>{HOSTILE} ${{alert(1)}} dog"] * len(shown.predictions.example.split("\n")))
-    said = shown.answer(LINES, lines, shown.references.example, *first(shown))
+    lines = "\n".join([f"</script>{HOSTILE} ${{alert(1)}} dog"] * len(shown.predictions))
+    said = shown.answer(lines, as_lines(shown.references), *first(shown))
     assert said.scores, said.message
     ((tag, attributes),) = elements(said.texts)
     assert tag == "iframe" and attributes["sandbox"] == "allow-scripts"
@@ -160,9 +179,9 @@ def test_over_http(served):
     client = Client(served, verbose=False, analytics_enabled=False)
 
     def score(*pasted):
-        return client.predict(LINES, *pasted, "COCO's 80", api_name="/score")
+        return client.predict(*pasted, "coco", api_name="/score")
 
-    message, texts, chart, figures, each, signature = score("A dog.", "dog")
+    message, texts, chart, figures, each, signature = score("A dog.", '["dog"]')
     assert ["precision_all", "1.0000"] in figures["data"] and not message
     data = data_of("coco", [["", "dog"]])
     assert signature.startswith(f"throne|data:{data}|responses:given|judges:lexical-5")
@@ -220,7 +239,7 @@ def test_in_a_browser(served, browser):
     assert not browser.find_elements(By.CSS_SELECTOR, "img") and "taken" not in browser.title
     browser.switch_to.default_content()
 
-    score("references", f"{HOSTILE}\ndog")
+    score("references", json.dumps([HOSTILE]) + "\n[]")
     wait.until(lambda _: "onerror" in said("message"))
     assert not browser.find_elements(By.CSS_SELECTOR, "img[src=x]") and browser.title == "THRONE"
     assert said("signature") == "" and not browser.find_elements(By.CSS_SELECTOR, "#texts iframe, #chart img")
@@ -240,9 +259,9 @@ def test_versions_agree():
 
 def test_without_gradio_the_extra_is_named(tmp_path):
     (tmp_path / "gradio.py").write_text("raise ImportError('not here', name='gradio')")
-    code = "import runpy, sys; runpy.run_path(sys.argv[1])['page'].blocks()"
-    command = [sys.executable, "-c", code, str(share("metrics", "pope", "app.py"))]
-    path = {"PYTHONPATH": str(tmp_path), "PATH": "", "HOME": str(tmp_path)}
+    command = [sys.executable, str(share("metrics", "pope", "app.py"))]
+    own = str(PACKAGE.parent)
+    path = {"PYTHONPATH": os.pathsep.join([str(tmp_path), own]), "PATH": "", "HOME": str(tmp_path)}
     ran = subprocess.run(command, capture_output=True, text=True, check=False, env=path)
     said = "MissingExtra: A metric's page needs gradio (not here): pip install 'halluscope[space]'."
     assert said in ran.stderr
@@ -258,6 +277,7 @@ def test_starting_the_app_by_itself(tmp_path):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = {"GRADIO_SERVER_PORT": str(port), "HOME": str(tmp_path), "PATH": "", "NO_PROXY": "*"}
+    environment["PYTHONPATH"] = str(PACKAGE.parent)
     command = [sys.executable, "app.py"]
     process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

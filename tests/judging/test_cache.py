@@ -260,7 +260,7 @@ def test_commands_leave_another_programs_file_as_it_is(
     monkeypatch.setenv("HALLUSCOPE_STORE", str(path))
     words = [*throne_files(["A dog."], [["dog"]]), "--judges", str(tiny_t5)]
     before = folder_as_it_is(tmp_path)
-    for command in (["score", *words], ["plan", *words], ["list"]):
+    for command in (["score", *words], ["score", *words, "--plan"], ["list"]):
         assert cli.main(command) == 2
         assert f"{path} is a" in capsys.readouterr().err
     assert folder_as_it_is(tmp_path) == before

@@ -670,7 +670,7 @@ UNUSABLE = ("", "me:password@host/v1", "host/v1?key=password", "host:password/v1
         ("nobody", "There is no judge 'nobody'"),
         (
             "rulez",
-            r"expected 'openai:MODEL\[@URL\]', or a local model.*`halluscope info NAME` says which rules",
+            r"expected 'openai:MODEL\[@URL\]', or a local model.*`halluscope list NAME` says which rules",
         ),
         ("lexical", "There is no judge 'lexical' that reads free text"),
         ("flan-t5", "There is no judge 'flan-t5' that reads free text"),

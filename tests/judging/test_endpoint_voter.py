@@ -411,11 +411,11 @@ def test_throne_scores_as_by_any_judge_that_votes_the_same(serve, which, beside)
 
 
 def test_on_the_command_line(serve, throne_files, capsys):
-    """Plan, score, plan again, ablate: the server is asked once for each question, and only by score."""
+    """Plan, score, plan again, compare agreements: the server is asked once for each question, and only by score."""
     server = serve(lambda prompt, count, body: Said(reply("No").body | {"usage": USAGE}))
     files = throne_files(["A dog waits for the bus."], [["dog"]])
     judge = ["--judges", f"openai:m@{server.url}", "--ask", "all"]
-    plan = ["plan", *files, *judge]
+    plan = ["score", *files, *judge, "--plan"]
     assert cli.main([*plan, "--json"]) == 0
     planned = json.loads(capsys.readouterr().out)
     (load_,) = planned["judges"]
@@ -440,7 +440,7 @@ def test_on_the_command_line(serve, throne_files, capsys):
     assert cli.main([*plan, "--json"]) == 0
     (load_,) = json.loads(capsys.readouterr().out)["judges"]
     assert (load_["cached"], load_["left"], load_["reply_tokens"]) == (240, 0, 0)
-    assert cli.main(["ablate", *files, *judge[:2], "--agreement", "3", "2", "--quiet"]) == 0
+    assert cli.main(["score", *files, *judge[:2], "--agreement", "3", "2", "--quiet"]) == 0
     assert len(server.bodies) == 241
 
 

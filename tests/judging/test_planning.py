@@ -188,36 +188,46 @@ def test_the_command_that_scores_with_plan_for_score(files, tiny_t5, tmp_path, c
     """11 texts are not empty and 10 of them differ; 80 classes, 3 questions."""
     options = [*files, "--judges", str(tiny_t5), "lexical", "--ask", "all", "--per-class", "--bootstrap", "9"]
     options += ["--out", str(tmp_path / "run"), "--published", "--seed", "1"]
-    assert cli.main(["plan", *options, "--json"]) == 0
+    assert cli.main(["score", *options, "--plan", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["exact"]
     assert [judge["left"] for judge in plan["judges"]] == [2400, 2400]
     assert plan["total"]["questions"] == 2400 and plan["judges"][0]["judge"] == "checkpoint"
     assert not (tmp_path / "answers.sqlite").exists()
-    assert cli.main(["plan", *options, "--workers", "2"]) == 0
+    assert cli.main(["score", *options, "--plan", "--workers", "2"]) == 0
     out = capsys.readouterr().out
     assert "are exact" in out and "4 characters each" in out and str(tiny_t5) not in out
     assert cli.main(["score", *options, "--quiet"]) == 0
     capsys.readouterr()
-    assert cli.main(["plan", *options]) == 0
+    assert cli.main(["score", *options, "--plan"]) == 0
     row = next(line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("checkpoint"))
     assert row == ["checkpoint", "2,400", "2,400", "0", "0"]
 
 
 def test_an_estimate_says_so(files, capsys):
-    assert cli.main(["plan", *files, "--judges", "lexical"]) == 0
+    assert cli.main(["score", *files, "--plan", "--judges", "lexical"]) == 0
     out = capsys.readouterr().out
     assert "estimate" in out and "`--ask all` shows the most" in out
 
 
 @pytest.mark.long
 def test_of_a_model_on_the_hub_only_what_describes_it_is_fetched(files, tiny_t5, hub, tmp_path, capsys):
-    assert cli.main(["plan", *files, "--judges", str(tiny_t5), "--json"]) == 0
+    assert cli.main(["score", *files, "--plan", "--judges", str(tiny_t5), "--json"]) == 0
     (there,) = json.loads(capsys.readouterr().out)["judges"]
     hub.make(
         "model", "org/tiny", {file.name: file.read_bytes() for file in tiny_t5.iterdir() if file.is_file()}
     )
-    command = [sys.executable, "-m", "halluscope", "plan", *files, "--judges", "org/tiny", "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "halluscope",
+        "score",
+        *files,
+        "--plan",
+        "--judges",
+        "org/tiny",
+        "--json",
+    ]
     home = tmp_path / "home"
     for more in ({}, {"HF_HUB_OFFLINE": "1"}):
         done = subprocess.run(

@@ -30,7 +30,7 @@ def server():
 def command(tmp_path, capsys):
     """Run `halluscope` on a small dataset with responses; return its JSON output, or its error."""
 
-    def run(verb, name, judge, *more, ends=0):
+    def run(name, judge, *more, ends=0):
         dataset = registry.first_dataset(registry.benchmark(name))
         built = tmp_path / dataset.name
         if not built.exists():
@@ -41,9 +41,11 @@ def command(tmp_path, capsys):
                 for number, row in enumerate(rows)
             ]
             (tmp_path / "said.jsonl").write_text("\n".join(map(json.dumps, said)))
-        words = ["--responses", str(tmp_path / "said.jsonl"), "--dataset", str(built), "--judge", judge]
+        words = ["--dataset", str(built), "--judge", judge]
+        if "--responses" not in more:
+            words += ["--responses", str(tmp_path / "said.jsonl")]
         capsys.readouterr()
-        assert cli.main([verb, name, *words, "--store", str(tmp_path / "store"), "--quiet", *more]) == ends
+        assert cli.main(["score", name, *words, "--store", str(tmp_path / "store"), "--quiet", *more]) == ends
         got = capsys.readouterr()
         return got.err if ends else got.out
 
@@ -52,7 +54,7 @@ def command(tmp_path, capsys):
 
 def planned(command, name, judge, *more):
     """Return the judge's plan, and everything printed with it."""
-    plan = json.loads(command("plan", name, judge, "--json", *more))
+    plan = json.loads(command(name, judge, "--plan", "--json", *more))
     (load,) = plan["judges"]
     return load, plan
 
@@ -62,7 +64,7 @@ def test_what_is_planned_is_asked(name, command, server, tmp_path):
     judge = f"openai:m@{server.url}"
     before, plan = planned(command, name, judge, "--repeats", "2")
     assert not server.bodies and not (tmp_path / "store").exists()
-    command("score", name, judge, "--repeats", "2", "--max-failed", "1", "--bootstrap", "0")
+    command(name, judge, "--repeats", "2", "--max-failed", "1", "--bootstrap", "0")
     sent = [body for body in server.bodies if body["messages"][0]["content"] in server.prompts]
     assert before["questions"] == before["left"] == len(server.prompts) > 0
     assert before["tokens"] == sum(map(len, server.prompts)) / 4
@@ -90,7 +92,7 @@ def test_a_prompt_in_two_files_is_asked_once(command, server, tmp_path):
 
 def test_a_local_model(command, tiny_t5, server, one_thread, tmp_path):
     """A prompt whose reply is always the same is asked once, however often it counts."""
-    command("score", "hqh", f"openai:m@{server.url}", "--max-failed", "1")
+    command("hqh", f"openai:m@{server.url}", "--max-failed", "1")
     tokens = sum(len(prompt) for prompt in server.prompts) / 4
     load, plan = planned(command, "hqh", str(tiny_t5), "--repeats", "2")
     assert (load["tokens"], load["questions"], load["cached"]) == (tokens, len(server.prompts), 0)
@@ -103,7 +105,7 @@ def test_a_local_model(command, tiny_t5, server, one_thread, tmp_path):
 
 def test_the_table(command, server):
     """8 questions; replies of at most 512 tokens."""
-    out = command("plan", "hqh", f"openai:m@{server.url}")
+    out = command("hqh", f"openai:m@{server.url}", "--plan")
     header, _, row, *_ = out.splitlines()
     assert header.split()[:3] == ["judge", "prompts", "cached"] and row.split()[1:4] == ["8", "0", "8"]
     assert "The number of prompts is exact: each distinct one is asked once." in out
@@ -119,12 +121,12 @@ def test_the_table(command, server):
     ],
 )
 def test_what_cannot_be_planned(command, judge, more, said):
-    error = command("plan", "hqh", judge, *more, ends=2)
+    error = command("hqh", judge, "--plan", *more, ends=2)
     assert error.startswith("halluscope: ") and said in error and error.count("\n") == 1
 
 
 def test_given_verdicts_ask_nobody(command, server, tmp_path):
     ratings = tmp_path / "ratings.jsonl"
     ratings.write_text("\n".join(json.dumps({"id": i, "correct": True, "extra_claims": 0}) for i in range(8)))
-    error = command("plan", "hqh", f"openai:m@{server.url}", "--ratings", str(ratings), ends=2)
+    error = command("hqh", f"openai:m@{server.url}", "--plan", "--ratings", str(ratings), ends=2)
     assert "but the ratings are given, so nothing is judged; leave judge out" in error

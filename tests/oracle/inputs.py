@@ -228,6 +228,22 @@ def gavie() -> list[dict[str, Any]]:
     return rows
 
 
+def llava_bench() -> list[dict[str, Any]]:
+    rows = []
+    for number in range(36):
+        rows.append(
+            {
+                "id": number,
+                "file_name": f"{number // 3}.jpg",
+                "question": f"What about {thing(number)} {number}?",
+                "category": ("conv", "detail", "complex")[number % 3],
+                "context": f"A picture of {thing(number)}.",
+                "answer": f"It is {thing(number)}.",
+            }
+        )
+    return rows
+
+
 def haloquest() -> list[dict[str, Any]]:
     types = ("false premises", "visual challenge", "insufficient context")
     rows = []

@@ -149,6 +149,16 @@ def test_hqh():
     check("hqh", taken(inputs.ANSWERS, len(rows)), rows, calls)
 
 
+def test_llava_bench():
+    rows = inputs.llava_bench()
+    pairs = ((8, 6), (9, 9.5), (7, 3), (10, 1), (6, 8))
+    calls = {
+        "ratings": {"ratings": taken(pairs, len(rows)), "bootstrap": 100, "per_question": True},
+        "some missing": {"ratings": taken((*pairs, None, (-1, -1)), len(rows)), "bootstrap": 100},
+    }
+    check("llava_bench", taken(inputs.ANSWERS, len(rows)), rows, calls)
+
+
 def test_gavie():
     rows = inputs.gavie()
     given = taken(

@@ -81,7 +81,7 @@ def test_a_word_repeated_without_end():
 
 
 def test_the_reader_says_what_it_reads_with():
-    find, version = readers.load("lemminflect", readers.NOUNS)
-    assert find is common_nouns and version.startswith("nouns-2,lemminflect-")
+    reader = readers.load("lemminflect", readers.NOUNS)
+    assert reader.read is common_nouns and reader.version.startswith("nouns-2,lemminflect-")
     with pytest.raises(ValueError, match="reader is 'nouns'; expected 'lemminflect' or 'nltk'"):
         readers.load("nouns", readers.NOUNS)

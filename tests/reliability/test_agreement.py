@@ -64,7 +64,7 @@ def files(tmp_path):
 
 
 def compared(files, *words):
-    return ["agree", files / "first", files / "second", *words]
+    return ["study", "agree", files / "first", files / "second", *words]
 
 
 def make(files, *words):
@@ -104,7 +104,7 @@ def test_worked_by_hand(files, capsys):
     about = {"responses": "alpha", "image_id": 2, "agree": False}
     assert rows[1] == about | {"both": ["dog"], "first": [], "second": ["cup"]}
     assert [row["agree"] for row in rows] == [True, False, True, False, False, True]
-    out = printed(capsys, "agree", f"A={files / 'first'}", f"B={files / 'second'}/")
+    out = printed(capsys, "study", "agree", f"A={files / 'first'}", f"B={files / 'second'}/")
     shown = ["alpha 3 2 66.7", "beta 3 1 33.3", "all 6 3 50.0"]
     assert [" ".join(line.split()) for line in out.splitlines()[2:5]] == shown
     assert "only A    only B" in out and "methods:A,B" in out and "dog" not in out
@@ -113,7 +113,7 @@ def test_worked_by_hand(files, capsys):
 def test_the_signature_tells_what_was_compared(files, capsys):
     changed = write_method(files / "changed", WORDS | {("alpha", 1): ([], [], [], ["cat"])}, 2)
     one, other = (
-        read_json(capsys, "agree", files / "first", f"second={folder}")["signature"]
+        read_json(capsys, "study", "agree", files / "first", f"second={folder}")["signature"]
         for folder in (files / "second", changed)
     )
     assert one != other
@@ -142,7 +142,7 @@ def test_other_texts_of_the_same_names(files, capsys):
     for name in ("A", "B"):
         write_runs([run_of("m", {1: f"{name} dog."}, found)], files / name)
     said = "A and B have read different texts for 1 of the responses, such as that of m to the image 1"
-    assert said in refused(capsys, "agree", files / "A", files / "B")
+    assert said in refused(capsys, "study", "agree", files / "A", files / "B")
 
 
 NO_RUN = "There is no run in throne; expected a folder that `halluscope score NAME ... --out FOLDER` wrote"
@@ -159,7 +159,7 @@ NO_RUN = "There is no run in throne; expected a folder that `halluscope score NA
     ],
 )
 def test_commands_that_compare_nothing(files, words, message, capsys):
-    assert message in refused(capsys, "agree", *(word.format(files) for word in words))
+    assert message in refused(capsys, "study", "agree", *(word.format(files) for word in words))
 
 
 def test_a_run_that_was_changed_is_refused(files, capsys):
@@ -201,7 +201,7 @@ def test_tables_3_and_4_by_hand(files, capsys):
         return kinds[row["model"] + row["id"]] if row["annotated"] == "no" else "right"
 
     marked = mark(make(files), says)
-    got = read_json(capsys, "review", "read", marked)
+    got = read_json(capsys, "study", "sheet", "read", marked)
     columns = ("methods", "stratum", "responses", "share", "evaluated", "judgements", "errors")
     assert [tuple(row[name] for name in columns) for row in got["table"]] == [
         ("first and second", "agree", 3, 0.5, 2, 3, 1),
@@ -212,7 +212,7 @@ def test_tables_3_and_4_by_hand(files, capsys):
     assert got["error_rates"]["second"]["value"] == pytest.approx(0.5 * 1 / 3 + 0.5 * 2 / 4)
     kinds = dict.fromkeys(("hallucination", "misclassification", "neither"), 1)
     assert got["false_positives"] == kinds | {"responses": 5}
-    out = printed(capsys, "review", "read", marked)
+    out = printed(capsys, "study", "sheet", "read", marked)
     assert "error rate of first: 33.3 % (" in out and "error rate of second: 41.7 % (" in out
     assert "false positives in the 5 responses: hallucination 1, misclassification 1, neither 1" in out
 
@@ -232,14 +232,14 @@ def test_an_edited_row_is_refused(files, column, value):
 
 
 def test_no_error_is_said(files, capsys):
-    out = printed(capsys, "review", "read", mark(make(files), lambda row: "right"))
+    out = printed(capsys, "study", "sheet", "read", mark(make(files), lambda row: "right"))
     assert "No error is marked for first and second, agree; first, disagree; second" in out
 
 
 def test_an_unmarked_row_is_left_out(files, capsys):
     marked = mark(make(files), lambda row: "" if row["id"] == "2" and row["model"] == "beta" else "right")
-    refused(capsys, "review", "read", marked)
-    got = read_json(capsys, "review", "read", marked, "--allow-unmarked")
+    refused(capsys, "study", "sheet", "read", marked)
+    got = read_json(capsys, "study", "sheet", "read", marked, "--allow-unmarked")
     assert got["unmarked"] == 1 and [row["evaluated"] for row in got["table"]] == [2, 2, 2]
 
 
@@ -431,7 +431,7 @@ def test_real_responses_of_five_models(tmp_path, upstream, capsys):
     by_votes, by_words = tmp_path / "throne", tmp_path / "chair"
     run("score", "throne", *words, by_votes, "--judges", "lexical")
     run("score", "chair", *words, by_words, "--synonyms", upstream / "chair" / "synonyms.txt")
-    got = read_json(capsys, "agree", by_votes, by_words, "--out", tmp_path / "review")
+    got = read_json(capsys, "study", "agree", by_votes, by_words, "--out", tmp_path / "review")
     assert got["images"] == 500 and all(0.6 < one["agreement"] < 0.95 for one in got["models"])
     rows = table(tmp_path / "review" / "sheet.csv")
     chosen = Counter(one[:2] for one in {(row["model"], row["stratum"], row["id"]) for row in rows})

@@ -383,7 +383,7 @@ def folder(tmp_path):
 
 def made(folder):
     words = ["--responses", folder / "mine.jsonl", "--marks", "implied", "--judges", "lexical", "--sample", 8]
-    run("review", "make", folder / "truth.json", *words, "--out", folder / "sheet")
+    run("study", "sheet", "make", folder / "truth.json", *words, "--out", folder / "sheet")
     return folder / "sheet"
 
 
@@ -407,7 +407,15 @@ def marked(folder, change=lambda row: row):
 
 
 def certify(folder, sheet, *options):
-    words = ["certify", sheet, "--responses", folder / "mine.jsonl", "--dataset", folder / "truth.json"]
+    words = [
+        "study",
+        "certify",
+        sheet,
+        "--responses",
+        folder / "mine.jsonl",
+        "--dataset",
+        folder / "truth.json",
+    ]
     return [*words, "--judges", "lexical", *options]
 
 
@@ -418,8 +426,8 @@ def certificate_of(folder, sheet, *options):
 
 def test_from_the_draw_to_the_corrected_score(folder, capsys):
     sheet = marked(folder)
-    assert "8 of 8 texts are marked" in printed(capsys, "review", "read", sheet)
-    found = certificate_of(folder, sheet, "--by", "two readers")
+    assert "8 of 8 texts are marked" in printed(capsys, "study", "sheet", "read", sheet)
+    found = certificate_of(folder, sheet, "--labelled-by", "two readers")
     said = capsys.readouterr().out
     assert f"certificate: {found['digest']}" in said and "against 640 labels of 8 texts" in said
     assert found["labelled_by"] == "two readers" and found["labels_from"] == table(sheet)[0]["sheet"]
@@ -446,12 +454,12 @@ def test_labels_as_json_lines_and_who_gave_them(folder, capsys):
         for name in vocabularies.load("coco").classes
     ]
     file = lines(folder / "labels.jsonl", whole)
-    found = certificate_of(folder, file, "--by", "a reader called B")
+    found = certificate_of(folder, file, "--labelled-by", "a reader called B")
     assert sum(map(len, (one["implied"] for one in found["labels"]))) == sum(map(len, IMPLIES))
     assert found["labelled_by"] == "a reader called B" and found["labels_from"].startswith("labels-")
     said = capsys.readouterr().out
     assert "given by a reader called B" in said and "against 640 labels of 8 texts" in said
-    assert "--by is empty" in refused(capsys, *certify(folder, file, "--by", " "))
+    assert "--labelled-by is empty" in refused(capsys, *certify(folder, file, "--labelled-by", " "))
     refused(capsys, *certify(folder, file, "--out", file))
 
 
@@ -474,7 +482,7 @@ def test_who_stops_early_has_marked_a_smaller_sample(folder, capsys):
     half = [row | ({"mark": "", "note": ""} if row["text"] in last else {}) for row in rows]
     sheet = save(half, folder)
     assert "have no mark" in refused(capsys, *certify(folder, sheet))
-    assert "4 of 8 texts are marked" in printed(capsys, "review", "read", sheet, "--allow-unmarked")
+    assert "4 of 8 texts are marked" in printed(capsys, "study", "sheet", "read", sheet, "--allow-unmarked")
     capsys.readouterr()
     found = certificate_of(folder, sheet, "--allow-unmarked")
     assert len(found["labels"]) == 4 and {one["chance"] for one in found["labels"]} == {0.5}
@@ -513,7 +521,7 @@ def test_a_sheet_about_other_responses_is_refused(folder, capsys):
 
 def test_a_sheet_with_other_marks_is_no_label(folder, capsys):
     rows = lines(folder / "rows.jsonl", [{"id": 1, "question": "Is it?", "answer": "yes"}])
-    run("review", "make", rows, "--sample", 1, "--out", folder / "valid")
+    run("study", "sheet", "make", rows, "--sample", 1, "--out", folder / "valid")
     sheet = save([row | {"mark": "valid"} for row in table(folder / "valid" / "sheet.csv")], folder)
     assert "expected one made with --marks implied" in refused(capsys, *certify(folder, sheet))
 
@@ -528,7 +536,7 @@ def test_files_that_hold_no_labels(folder, capsys, content, ending):
 
 
 def test_options_of_judges_are_for_the_marks_implied(folder, capsys):
-    words = ["review", "make", folder / "mine.jsonl", "--sample", 1, "--out", folder / "x"]
+    words = ["study", "sheet", "make", folder / "mine.jsonl", "--sample", 1, "--out", folder / "x"]
     assert "--judges is for --marks implied" in refused(capsys, *words, "--judges", "lexical")
     assert "--responses names 0 files" in refused(capsys, *words, "--marks", "implied")
 
@@ -584,11 +592,11 @@ def test_real_responses_with_people_who_differ_in_a_known_way(tmp_path, upstream
 
     given = ["--responses", responses, "--judges", "lexical"]
     words = [dataset, *given, "--marks", "implied", "--sample", 200, "--out", tmp_path / "sheet"]
-    run("review", "make", *words)
+    run("study", "sheet", "make", *words)
     rows = table(tmp_path / "sheet" / "sheet.csv")
     sheet = save(read_texts(rows, {int(one["id"]): said[one["text"]] for one in rows}), tmp_path)
     given += ["--dataset", dataset]
-    run("certify", sheet, *given, "--out", tmp_path / "c.json")
+    run("study", "certify", sheet, *given, "--out", tmp_path / "c.json")
     found = json.loads((tmp_path / "c.json").read_text())
     (raw,) = read_json(capsys, "score", "throne", *given, "--bootstrap", 0)
     nearer(found["corrected"], raw, compute(texts, objects, votes=implied[:, :, None]))

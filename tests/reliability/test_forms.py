@@ -34,7 +34,7 @@ def data(tmp_path_factory):
 def parallel(data, tmp_path_factory):
     """The parallel form of throne_coco, as the command makes it."""
     out = tmp_path_factory.mktemp("parallel") / "throne_coco"
-    run("parallel", data / "throne_coco", "--out", out, "--seed", SEED)
+    run("study", "parallel", data / "throne_coco", "--out", out, "--seed", SEED)
     return out
 
 

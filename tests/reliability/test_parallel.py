@@ -346,7 +346,7 @@ def test_popes_own_file_is_scored_in_parallel_form(tmp_path, capsys):
     """The first right answer was yes and becomes no, the second the reverse: both responses are right."""
     source = lines(tmp_path / "coco_pope_random.json", OFFICIAL)
     out, first = tmp_path / "parallel_random.jsonl", tmp_path / "first.jsonl"
-    said = printed(capsys, "parallel", source, "--out", out, "--first", first)
+    said = printed(capsys, "study", "parallel", source, "--out", out, "--first", first)
     assert "2 of 2 rows: 2 negated; 0 without a parallel form" in said
     assert read_lines(first) == OFFICIAL
     replied = [{"question_id": 1, "response": "No."}, {"question_id": 2, "response": "Yes, there is no cat."}]
@@ -365,7 +365,7 @@ def test_a_dataset_keeps_images_and_types(tmp_path, capsys):
     types = {name: datasets.Value("int32" if name.endswith("id") else "string") for name in rows[0]}
     features = datasets.Features(types | {"image": datasets.Image()})
     datasets.Dataset.from_list(rows, features=features).to_parquet(tmp_path / "source.parquet")
-    words = ["parallel", tmp_path / "source.parquet", "--out", tmp_path / "out"]
+    words = ["study", "parallel", tmp_path / "source.parquet", "--out", tmp_path / "out"]
     run(*words)
     assert "no parallel form: 1 rows, since no rule can tell" in capsys.readouterr().err
     got = datasets.load_dataset(str(tmp_path / "out"), split="train")
@@ -384,7 +384,7 @@ def test_a_dataset_keeps_images_and_types(tmp_path, capsys):
 )
 def test_bad_rows(tmp_path, capsys, rows, message):
     source, out = lines(tmp_path / "rows.jsonl", rows), tmp_path / "out.jsonl"
-    assert message in refused(capsys, "parallel", source, "--out", out)
+    assert message in refused(capsys, "study", "parallel", source, "--out", out)
     assert not out.exists()
 
 

@@ -69,7 +69,7 @@ def source(folder: Path) -> Path:
 
 def command(folder: Path, server: ScriptedServer, out: str, *more: object) -> list[object]:
     asked = ["--model", f"openai:writer@{server.url}", "--check", f"openai:checker@{server.url}"]
-    return ["parallel", source(folder), "--out", folder / out, *asked, *more]
+    return ["study", "parallel", source(folder), "--out", folder / out, *asked, *more]
 
 
 @pytest.mark.filterwarnings("ignore:.*prompts have no readable verdict")
@@ -100,7 +100,7 @@ def test_a_models_words_are_kept_checked_and_counted(tmp_path, server, capsys):
 @pytest.mark.filterwarnings("ignore:.*prompts have no readable verdict")
 def test_a_persons_marks(tmp_path, server, capsys):
     run(*command(tmp_path, server, "form.jsonl"))
-    run("review", "make", tmp_path / "form.jsonl", "--sample", 7, "--out", tmp_path / "sheet")
+    run("study", "sheet", "make", tmp_path / "form.jsonl", "--sample", 7, "--out", tmp_path / "sheet")
     rows = table(tmp_path / "sheet" / "sheet.csv")
     marks = ["not valid", *["valid"] * 5, ""]
     marked = save([row | {"mark": mark} for row, mark in zip(rows, marks, strict=True)], tmp_path)
@@ -112,15 +112,15 @@ def test_a_persons_marks(tmp_path, server, capsys):
     said = capsys.readouterr().err
     assert "a person marked it as not valid" in said and "no mark there" in said
     foreign = lines(tmp_path / "foreign.jsonl", [{"id": 7, "question": "What is that?", "answer": "it"}])
-    run("review", "make", foreign, "--sample", 1, "--out", tmp_path / "f")
+    run("study", "sheet", "make", foreign, "--sample", 1, "--out", tmp_path / "f")
     marked = save([row | {"mark": "valid"} for row in table(tmp_path / "f" / "sheet.csv")], tmp_path)
-    words = ["parallel", source(tmp_path), "--out", tmp_path / "o.jsonl", "--marks", marked]
+    words = ["study", "parallel", source(tmp_path), "--out", tmp_path / "o.jsonl", "--marks", marked]
     assert "has none of the" in refused(capsys, *words)
 
 
 def test_a_model_that_gives_nothing(tmp_path, server, capsys):
     file = lines(tmp_path / "rows.jsonl", [{"id": 1, "question": "What is unknown here?", "answer": "x"}])
-    asked = ["parallel", file, "--out", tmp_path / "out.jsonl"]
+    asked = ["study", "parallel", file, "--out", tmp_path / "out.jsonl"]
     with pytest.warns(UserWarning, match="1 of 1 prompts have no readable verdict"):
         said = refused(capsys, *asked, "--model", f"openai:writer@{server.url}")
     assert "gave no other wording" in said and not (tmp_path / "out.jsonl").exists()

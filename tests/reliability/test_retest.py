@@ -76,13 +76,13 @@ def sent(server: ScriptedServer, setting: str) -> Counter:
     return Counter(body.get(setting) for body in asked)
 
 
-BY = ("--by", "main_hal")
+BY = ("--scores", "main_hal")
 RULES = "reference-only"
 
 
 def test_a_coin_is_no_reliable_judge(tossed, scored, capsys):
     """The same responses, judged by two seeds: far from the 1.000 that the store would give."""
-    words = ["reliability", scored(), "--retest", scored("--seed", "1"), *BY]
+    words = ["study", "reliability", scored(), "--retest", scored("--seed", "1"), *BY]
     assert sent(tossed, "seed") == {0: 128, 1: 128}
     retest = read_json(capsys, *words)["test_retest"]
     assert abs(retest["pearson"]) < 0.95
@@ -98,10 +98,10 @@ def test_a_second_run_asks_nothing_and_is_no_retest(tossed, scored, capsys):
     second = scored()
     assert len(tossed.prompts) == asked == 128
     assert first.read_text() == second.read_text()
-    said = refused(capsys, "reliability", first, "--retest", second, *BY)
+    said = refused(capsys, "study", "reliability", first, "--retest", second, *BY)
     assert "--retest holds the first run again: the results of all 4 models are the same" in said
     assert "--sample --seed 1" in said and "--fresh" in said
-    said = refused(capsys, "reliability", first, "--parallel", first, *BY)
+    said = refused(capsys, "study", "reliability", first, "--parallel", first, *BY)
     assert "--parallel holds the first run again" in said
 
 
@@ -161,7 +161,7 @@ def test_a_server_that_takes_no_seed_is_asked_again_all_the_same(tossed, scored,
         first, second = scored(), scored("--seed", "1")
     assert {*Counter(tossed.prompts).values()} == {2}
     assert "seed=refused" in first_of(first)["signature"]
-    got = read_json(capsys, "reliability", first, "--retest", second, *BY)
+    got = read_json(capsys, "study", "reliability", first, "--retest", second, *BY)
     assert got["test_retest"]["pearson"] < 0.95
 
 
@@ -190,7 +190,7 @@ def test_hallusionbench_asks_its_repeats_by_seeds(tossed):
 def test_the_same_verdicts_by_other_seeds_are_said_in_the_row(tossed, scored, capsys):
     """A judge that repeats itself: the row says that the second run has the same verdicts."""
     tossed.script = lambda prompt, count, body: reply(test_hqh.said(random.Random(prompt).random() < 0.5))
-    out = printed(capsys, "reliability", scored(), "--retest", scored("--seed", "1"), *BY)
+    out = printed(capsys, "study", "reliability", scored(), "--retest", scored("--seed", "1"), *BY)
     assert len(tossed.prompts) == 256
     assert "1.000 (same)" in out
     assert "the very same responses and verdicts in both: a, b, c, d" in out
@@ -199,7 +199,7 @@ def test_the_same_verdicts_by_other_seeds_are_said_in_the_row(tossed, scored, ca
 def test_rules_on_the_same_responses_are_said_in_the_row(files, scored, capsys):
     rows = [{"id": row["id"], "response": f"I see {row['ground_truth']}"} for row in QUESTIONS]
     lines(files / "b.jsonl", rows)  # so that the models differ
-    words = ["reliability", scored(by=RULES), *BY, "--retest"]
+    words = ["study", "reliability", scored(by=RULES), *BY, "--retest"]
     assert "1.000 (same)" in printed(capsys, *words, scored("--bootstrap", "5", by=RULES))
     (files / "c.jsonl").write_text((files / "c.jsonl").read_text().replace('c says 1"', 'it is red"'))
     out = printed(capsys, *words, scored("--bootstrap", "5", by=RULES))
@@ -207,7 +207,7 @@ def test_rules_on_the_same_responses_are_said_in_the_row(files, scored, capsys):
 
 
 def test_runs_about_other_rows(files, scored, capsys):
-    words = ["reliability", scored(), *BY]
+    words = ["study", "reliability", scored(), *BY]
     part = scored("--limit", "20")
     for option in ("--retest", "--parallel"):
         said = refused(capsys, *words, option, part)
@@ -229,7 +229,7 @@ def test_fewer_than_three_models(scored, capsys):
     both = scored(), scored("--seed", "1")
     for file in both:
         file.write_text(json.dumps(json.loads(file.read_text())[:2]))
-    said = refused(capsys, "reliability", both[0], "--retest", both[1], *BY)
+    said = refused(capsys, "study", "reliability", both[0], "--retest", both[1], *BY)
     assert "There are 2 models; a correlation needs at least 3" in said
 
 

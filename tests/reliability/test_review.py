@@ -45,7 +45,7 @@ def rows(tmp_path):
 
 
 def make(rows, tmp_path, *options, sample=5):
-    run("review", "make", rows, "--out", tmp_path / "review", "--sample", sample, *options)
+    run("study", "sheet", "make", rows, "--out", tmp_path / "review", "--sample", sample, *options)
     return tmp_path / "review"
 
 
@@ -167,7 +167,18 @@ def test_a_broken_image_is_named_with_its_row(content, message, tmp_path, capsys
         lines(tmp_path / "rows.jsonl", [{"question": "q", "file_name": "a.png"}]),
         parquet(tmp_path / "rows.parquet", bytes=content, path="a.png"),
     ):
-        words = ["review", "make", rows, "--images", tmp_path, "--sample", 1, "--out", tmp_path / "sheet"]
+        words = [
+            "study",
+            "sheet",
+            "make",
+            rows,
+            "--images",
+            tmp_path,
+            "--sample",
+            1,
+            "--out",
+            tmp_path / "sheet",
+        ]
         said = refused(capsys, *words)
         assert "The image of rows[0], " in said and "a.png" in said and message in said
         assert not (tmp_path / "sheet").exists()
@@ -182,7 +193,7 @@ def test_rows_that_name_files_of_their_dataset(tmp_path, capsys):
     make(tmp_path / "data", tmp_path, sample=1)
     assert "1 rows, 1 with an image" in capsys.readouterr().out
     file = parquet(tmp_path / "rows.parquet", path=str(tmp_path / "a.png"))
-    words = ["review", "make", file, "--sample", 1, "--out", tmp_path / "two"]
+    words = ["study", "sheet", "make", file, "--sample", 1, "--out", tmp_path / "two"]
     closed = "rows[0] is not in its row, and image files are opened only in a folder"
     assert closed in refused(capsys, *words)
     assert "leads out of" in refused(capsys, *words, "--images", tmp_path / "data")
@@ -191,12 +202,12 @@ def test_rows_that_name_files_of_their_dataset(tmp_path, capsys):
 
 @pytest.mark.parametrize("sample", ["0", "21"])
 def test_a_sample_that_cannot_be(rows, tmp_path, capsys, sample):
-    said = refused(capsys, "review", "make", rows, "--out", tmp_path / "x", "--sample", sample)
+    said = refused(capsys, "study", "sheet", "make", rows, "--out", tmp_path / "x", "--sample", sample)
     assert f"sample is {sample}; expected a number of rows from 1 to 20" in said
 
 
 def test_a_sheet_is_never_overwritten(rows, tmp_path, capsys):
-    words = ["review", "make", rows, "--out", make(rows, tmp_path), "--sample", 5]
+    words = ["study", "sheet", "make", rows, "--out", make(rows, tmp_path), "--sample", 5]
     assert "holds a sheet already" in refused(capsys, *words)
 
 
@@ -250,7 +261,7 @@ def test_mark_reload_save_and_read_back(rows, tmp_path, browser, capsys):
     assert [entry["mark"] for entry in sheet.entries] == marks
     assert sheet.entries[1]["note"] == '=1+1, "no"'
     assert '"\'=1+1, ""no"""' in file.read_text()  # no spreadsheet computes it
-    assert "content validity: 40.0 %" in printed(capsys, "review", "read", file)
+    assert "content validity: 40.0 %" in printed(capsys, "study", "sheet", "read", file)
 
 
 @pytest.mark.long
@@ -332,7 +343,7 @@ def test_many_cells_ends_are_guarded_at_once():
 def test_content_validity(rows, tmp_path, capsys):
     """Four of five: 0.8, with Wilson's interval."""
     file = mark(make(rows, tmp_path), ["valid", " Not  Valid ", "VALID", "valid", "valid"])
-    got = read_json(capsys, "review", "read", file)
+    got = read_json(capsys, "study", "sheet", "read", file)
     assert (got["value"], got["valid"], got["other"], got["unmarked"]) == (0.8, 4, 1, 0)
     assert (got["low"], got["high"]) == pytest.approx(wilson(4, 5))
     marks = data_of("marks", [[1], [0], [1], [1], [1]])
@@ -358,16 +369,16 @@ def test_criterion_validity_and_the_way_to_reliability(rows, tmp_path, capsys):
     for row in table(folder / "sheet.csv"):
         seen[row["model"]] += 1
         marks.append("agree" if seen[row["model"]] <= agreed[row["model"]] else "disagree")
-    people = read_json(capsys, "review", "read", mark(folder, marks))
+    people = read_json(capsys, "study", "sheet", "read", mark(folder, marks))
     assert {row["responses"]: row["agree"] for row in people} == {"a": 0.25, "b": 0.5, "c": 1.0}
     (tmp_path / "people.json").write_text(json.dumps(people))
     first = scores(tmp_path, {name: v / 5 for name, v in agreed.items()})
-    got = read_json(capsys, "reliability", first, "--criterion", tmp_path / "people.json")
+    got = read_json(capsys, "study", "reliability", first, "--criterion", tmp_path / "people.json")
     assert got["criterion"]["pearson"] == pytest.approx(1.0)
 
 
 def test_content_in_the_reliability_table(rows, tmp_path, capsys):
-    words = ["reliability", scores(tmp_path, {"a": 0.1, "b": 0.2}), "--content"]
+    words = ["study", "reliability", scores(tmp_path, {"a": 0.1, "b": 0.2}), "--content"]
     file = mark(make(rows, tmp_path), ["valid"] * 4 + ["not valid"])
     assert "content: 4 of 5 rows are valid" in printed(capsys, *words, file)
     other = mark(make(rows, tmp_path / "other", "--marks", "agree"), ["agree"] * 5)
@@ -376,8 +387,8 @@ def test_content_in_the_reliability_table(rows, tmp_path, capsys):
 
 def test_unmarked_rows_are_an_error_or_left_out_and_counted(rows, tmp_path, capsys):
     file = mark(make(rows, tmp_path), ["valid", "", "", "not valid", "valid"])
-    assert "2 of the 5 rows of" in refused(capsys, "review", "read", file)
-    out = printed(capsys, "review", "read", file, "--allow-unmarked")
+    assert "2 of the 5 rows of" in refused(capsys, "study", "sheet", "read", file)
+    out = printed(capsys, "study", "sheet", "read", file, "--allow-unmarked")
     assert "2 rows without a mark are left out" in out and "66.7 %" in out
     with pytest.raises(ValueError, match="5 of the 5 rows of .* have no mark: 1, 2, 3, 4, 5"):
         read_sheet(file.parent / "sheet.csv", allow_unmarked=True)
@@ -473,32 +484,32 @@ def test_table_3_from_a_sheet(tmp_path, capsys):
     """A tenth of Table 3's shape: 70 rows agreed and 30 not; 1 of 10 and 3 of 10 wrong: 0.7 * 0.1 + 0.3 * 0.3."""
     folder = stratified(tmp_path, size=70, sample=10, marks="agree")
     marks = ["disagree"] + ["agree"] * 9 + ["disagree"] * 3 + ["agree"] * 7
-    out = printed(capsys, "review", "read", mark(folder, marks))
+    out = printed(capsys, "study", "sheet", "read", mark(folder, marks))
     assert "agreement: 84.0 %" in out and "70.0" in out and "30.0" in out
 
 
 def test_a_stratum_without_a_mark_is_refused(tmp_path, capsys):
     """With A alone, the error rate over all rows would be 0."""
     file = mark(stratified(tmp_path), ["valid"] * 4 + [""] * 4)
-    said = refused(capsys, "review", "read", file, "--allow-unmarked")
+    said = refused(capsys, "study", "sheet", "read", file, "--allow-unmarked")
     assert "no mark in the stratum 'B', which would then not count" in said
     mark(file.parent, ["valid"] * 4 + ["", "", "", "not valid"])
-    assert "content validity: 90.0 %" in printed(capsys, "review", "read", file, "--allow-unmarked")
+    assert "content validity: 90.0 %" in printed(capsys, "study", "sheet", "read", file, "--allow-unmarked")
 
 
 def test_content_validity_is_weighted_by_strata(tmp_path, capsys):
     """All of A are valid, none of B: 0.9 * 1 + 0.1 * 0, not 4 of 8."""
     file = mark(stratified(tmp_path), ["valid"] * 4 + ["not valid"] * 4)
-    got = read_json(capsys, "review", "read", file)
+    got = read_json(capsys, "study", "sheet", "read", file)
     assert got["value"] == pytest.approx(0.9)
     marks = data_of("marks", [["A", 90, 1]] * 4 + [["B", 10, 0]] * 4)
     assert f"|data:{marks}|responses:given|indicator:content|strata:2|" in got["signature"]
     first = scores(tmp_path, {"a": 0.1, "b": 0.2})
-    content = read_json(capsys, "reliability", first, "--content", file)["content"]
+    content = read_json(capsys, "study", "reliability", first, "--content", file)["content"]
     assert content["content"] == pytest.approx(0.9) and content["low"] == pytest.approx(got["low"])
     # The same marks in other strata are another value, so their signature must differ.
     mark(file.parent, ["not valid"] * 4 + ["valid"] * 4)
-    other = read_json(capsys, "review", "read", file)
+    other = read_json(capsys, "study", "sheet", "read", file)
     assert other["value"] == pytest.approx(0.1)
     one, two = (keys_of(each["signature"]) for each in (got, other))
     assert one["data"] != two["data"] and one | {"data": ""} == two | {"data": ""}
@@ -510,7 +521,7 @@ def test_models_are_weighted_by_strata(tmp_path, capsys):
     folder = stratified(tmp_path, "--responses", *responses, marks="agree")
     drawn = table(folder / "sheet.csv")
     marks = ["agree" if row["model"].upper() == row["stratum"] else "disagree" for row in drawn]
-    found = read_json(capsys, "review", "read", mark(folder, marks))
+    found = read_json(capsys, "study", "sheet", "read", mark(folder, marks))
     assert {row["responses"]: row["agree"] for row in found} == pytest.approx({"a": 0.9, "b": 0.1})
     marks = [m if row["model"] + row["stratum"] != "bA" else "" for m, row in zip(marks, drawn, strict=True)]
     with pytest.raises(ValueError, match="no mark in the stratum 'A' of b"):

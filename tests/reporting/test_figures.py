@@ -1,124 +1,106 @@
-"""The numbers of figures: counts that can be checked by hand, and that add up to the items'."""
+"""Figures: counts that can be checked by hand, files that are safe and always the same, and the command."""
 
 import math
+import re
+import sys
 from collections import Counter
-from itertools import combinations
+from dataclasses import astuple
+from xml.etree import ElementTree
 
+import matplotlib
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halluscope import registry
-from halluscope.judging.votes import OTHER, UNASKED
-from halluscope.reporting.figures import plots
-from halluscope.reporting.figures.charts import Point
-from halluscope.reporting.figures.plots import share
-from halluscope.reporting.report_items import ABSENT, FOUND, HALLUCINATED, KINDS, MISSED, Item, Mark
-from halluscope.stats.ratios import fisher
+from halluscope.errors import MissingExtra, OutputError, RunError
+from halluscope.reporting import figures
+from halluscope.reporting.figures import FORMATS, Axis, Compared, Point, share
+from halluscope.reporting.page.writing import drawing
+from halluscope.reporting.report_items import ABSENT, FOUND, HALLUCINATED, KINDS, MISSED, Item, Mark, Shown
+from halluscope.runs.figures import draw
+from tests.runs.made import change, made, write
+from tests.small_datasets import needs
 
-MARKS = st.builds(
-    Mark,
-    st.integers(0, 7),
-    st.just(8),
-    st.sampled_from(KINDS),
-    st.just(""),
-    st.sampled_from(["", "dog", "cup"]),
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.* was built from annotations without", "ignore:.* questions are scored"
 )
-ITEM = st.builds(
-    Item,
-    id=st.integers(0, 99).map(str),
-    text=st.text("ab ", min_size=8, max_size=40),
-    image=st.none() | st.sampled_from("xyz"),
-    marks=st.lists(MARKS),
-    classes=st.dictionaries(st.sampled_from("pqrst"), st.sampled_from((FOUND, HALLUCINATED, MISSED, ABSENT))),
+POPE = registry.benchmark("pope")
+MMHAL = registry.benchmark("mmhal")
+THRONE = registry.benchmark("throne")
+HOSTILE = (
+    "</svg><script>alert(1)</script>",
+    "a\" onload='alert(1)'",
+    "$\\frac{1}{0}$ and $",
+    "]]> <!-- &amp; &#x0;",
+    "half \ud800, \u202eback, \u2028line, \x00\x1b[31m",
+    "style='fill: red'",
+    "x" * 1_000_000,
+    "\\input{/etc/passwd} %d {0}",
+    "狗 🐕",
+    "",
+    "_hidden",
 )
-ITEMS = st.lists(ITEM, max_size=25)
 
 
-def item(number, image=None, **came):
-    return Item(str(number), "a text", image, classes=came)
+def model(name, seed=0, classes=("dog", "cup", "bench", "bus"), rows=60):
+    """A run with data for every figure."""
+    draws = np.random.default_rng(seed)
+    items = []
+    for row in range(rows):
+        outcomes = draws.choice([FOUND, HALLUCINATED, MISSED, ABSENT], len(classes))
+        marks = []
+        for number, kind in enumerate(draws.choice(["good", "bad"], len(classes))):
+            start = int(draws.integers(0, 90))
+            marks.append(Mark(start, start + 4, str(kind), "", classes[number]))
+        by_class = dict(zip(classes, map(str, outcomes), strict=True))
+        items.append(Item(str(row), "word " * 20, str(row), marks=marks, classes=by_class))
+    scores = {
+        "accuracy": 0.5,
+        "f1": 0.25,
+        "unparsed": math.nan,
+        "accuracy/random": 0.6,
+        "accuracy/popular": 0.4,
+    }
+    scores["interval"] = {"accuracy": (0.45, 0.6), "accuracy/random": (0.5, 0.7)}
+    return Shown(name, scores, items)
 
 
-def test_precision_and_recall_of_a_class():
-    """Said in three rows, there in two of them, and once not said: 2 of 3, and 2 of 3."""
+def compared(*values):
+    """Models with these scores in two benchmarks."""
+    return [
+        Compared(str(number), Point(first, first - 0.1, first + 0.1), Point(second))
+        for number, (first, second) in enumerate(values)
+    ]
+
+
+def texts(figure):
+    """Return the texts in a figure."""
+    svg = figure.file("svg").decode()
+    return [node.text for node in ElementTree.fromstring(svg).iter() if node.tag.endswith("}text")]
+
+
+# What is counted
+
+
+def item(number, **classes):
+    return Item(str(number), "a text", classes=classes)
+
+
+def test_errors_of_a_class():
+    """A dog is said in three rows, and there in two of them: 1 of 3 mentions is wrong, and 1 of 3 dogs is missed."""
     rows = [
         item(1, dog=FOUND),
         item(2, dog=FOUND, cup=MISSED),
         item(3, dog=HALLUCINATED),
         item(4, dog=MISSED),
+        item(5, dog=ABSENT, bus=ABSENT),
     ]
-    found = plots.of_classes([*rows, item(5, dog=ABSENT, bus=ABSENT)])
-    assert found == {"cup": (0, 0, 1), "dog": (2, 1, 1)}
-    assert all(math.isnan(number) for number in share(0, 0)[:3]) and share(0, 1).value == 0
-
-
-@settings(max_examples=25)
-@given(ITEMS)
-def test_counts_of_classes_add_up(items):
-    said = Counter(came for one in items for came in one.classes.values())
-    each = plots.of_classes(items).values()
-    sums = [*map(sum, zip(*each, strict=True))] or [0, 0, 0]
-    assert sums == [said[FOUND], said[HALLUCINATED], said[MISSED]]
-
-
-def test_the_worst_classes_are_those_of_all_models_together():
-    one = {"a": (9, 1, 0), "b": (0, 2, 0)}
-    other = {"a": (9, 1, 1), "c": (0, 0, 2)}
-    assert plots.worst([one, other], 2) == ["a", "b"]  # 3, 2, and 2 by the order of names
-
-
-def test_a_knife_is_invented_beside_a_fork():
-    """In 100 images: a fork in 20 of them; a knife is there in 10 others, and invented in 12, of which 11 have a fork.
-
-    Of the 90 images without a knife, 20 have a fork. A dog is beside 7 of the 12, and in half of
-    all images: no more than elsewhere.
-    """
-    came = [
-        dict.fromkeys(["fork"] * (number < 20), FOUND)
-        | dict.fromkeys(["knife"] * (number < 11 or number == 40), HALLUCINATED)
-        | dict.fromkeys(["knife"] * (number >= 90) + ["dog"] * (number % 2 == 0), MISSED)
-        for number in range(100)
-    ]
-    items = [item(number, **of) for number, of in enumerate(came)]
-    (pair,) = plots.together(items)
-    assert (pair.invented, pair.beside) == ("knife", "fork")
-    assert (pair.when, pair.otherwise) == (share(11, 12), share(20, 90))
-    assert pair.times == pytest.approx((11 / 12) / (20 / 90))
-    assert plots.together(items, fewest=12) == []
-
-
-def test_an_image_counts_once():
-    """Questions about an image are merged: a class that is present by one of them is not invented in another."""
-    rows = [item(f"{part} {n}", str(n), **{part: FOUND}) for n in range(40) for part in ("a", "b")]
-    wrong = [item(f"w {n}", str(n), z=HALLUCINATED) for n in range(6)]
-    bare = [item(n, f"bare {n}", c=MISSED) for n in range(200)]
-    pairs = plots.together([*rows, *wrong, *wrong, *bare])
-    found = [(one.beside, one.when, one.otherwise) for one in pairs]
-    assert found == [(name, share(6, 6), share(40, 240)) for name in ("a", "b")]
-    there = [item(f"t {n}", str(n), z=MISSED) for n in range(6)]
-    assert plots.together([*rows, *wrong, *there, *bare]) == []
-
-
-def test_chance_is_not_shown():
-    """Classes are invented independently of the image: 40 sets, of which 5 % may show some pair by chance."""
-    draws, any_shown = np.random.default_rng(0), 0
-    for _ in range(40):
-        there = draws.random((150, 12)) < draws.uniform(0.02, 0.3, 12)
-        invented = (draws.random((150, 12)) < 0.1) & ~there
-        came = np.where(there, MISSED, np.where(invented, HALLUCINATED, ABSENT))
-        classes = [{f"c{place}": str(of) for place, of in enumerate(row)} for row in came]
-        any_shown += bool(plots.together(item(row, **of) for row, of in enumerate(classes)))
-    assert any_shown <= 5  # more than 5 of 40 come with a chance below 2 %
-
-
-@given(st.integers(0, 8), st.integers(0, 8))
-def test_fishers_test_counts_the_ways(one, other):
-    """Compare with counting all ways to have two things among eight."""
-    ways = [len({*taken} & {*range(other)}) for taken in combinations(range(8), one)]
-    for both in range(max(0, one + other - 8), min(one, other) + 1):
-        expected = sum(way >= both for way in ways) / len(ways)
-        assert fisher(both, one, other, 8) == pytest.approx(expected)
+    errors = figures.errors_by_class(rows)
+    assert {name: astuple(counts) for name, counts in errors.items()} == {"dog": (2, 1, 1), "cup": (0, 0, 1)}
+    assert errors["dog"].wrong_mentions == errors["dog"].misses == share(1, 3)
+    assert math.isnan(errors["cup"].wrong_mentions.value)
 
 
 def test_where_mentions_stand():
@@ -132,95 +114,249 @@ def test_where_mentions_stand():
         Mark(10, 12, "open", "", "car"),
         Mark(10, 12, "bad", "a claim, of no class"),
     ]
-    found = plots.by_tenth([Item("1", "x" * 20, marks=marks)])
-    assert found == [share(1, 2), *[share(0, 0)] * 8, share(1, 1)]
+    tenths = figures.mentions_by_tenth([Item("1", "x" * 20, marks=marks)])
+    assert [astuple(tenth) for tenth in tenths] == [(2, 1), *[(0, 0)] * 8, (1, 1)]
+
+
+MARKS = st.builds(
+    Mark,
+    st.integers(0, 7),
+    st.just(8),
+    st.sampled_from(KINDS),
+    st.just(""),
+    st.sampled_from(["", "dog", "cup"]),
+)
+ITEMS = st.lists(
+    st.builds(
+        Item,
+        id=st.integers(0, 99).map(str),
+        text=st.text("ab ", min_size=8, max_size=40),
+        marks=st.lists(MARKS),
+        classes=st.dictionaries(
+            st.sampled_from("pqrst"), st.sampled_from((FOUND, HALLUCINATED, MISSED, ABSENT))
+        ),
+    ),
+    max_size=25,
+)
 
 
 @settings(max_examples=25)
 @given(ITEMS)
-def test_mentions_add_up(items):
-    marks = {(n, one.start, one.of, one.kind) for n, row in enumerate(items) for one in row.marks if one.of}
-    kinds, found = Counter(kind for *_, kind in marks), plots.by_tenth(items)
-    assert sum(share.total for share in found) == kinds["good"] + kinds["bad"]
-    assert sum(share.part for share in found) == kinds["bad"]
-
-
-def test_bins_of_lengths():
-    """20 responses of 1 to 20 words, the longer half wrong: two bins, with 1 to 9 and 10 to 20 words."""
-    rows = [
-        Item(str(words), "a " * words, classes={"dog": HALLUCINATED if words > 10 else FOUND, "cup": FOUND})
-        for words in range(1, 21)
-    ]
-    short, long = plots.by_length(rows)
-    assert (short.words, short.rows, short.said) == (5, share(0, 9), share(0, 18))
-    assert (long.words, long.rows, long.said) == (15, share(10, 11), share(10, 22))
-
-
-def test_rows_without_classes_are_wrong_by_their_errors():
-    """Unjudged responses are left out."""
-    errors = [["wrong"], [], ["unreadable"]]
-    rows = [Item(str(number), "a " * number, errors=errors[number % 3]) for number in range(60)]
-    bins = plots.by_length(rows)
-    assert sum(one.rows.part for one in bins) == 20 and sum(one.rows.total for one in bins) == 40
-    assert not any(one.said.total for one in bins)
-
-
-@settings(max_examples=25)
-@given(ITEMS.map(lambda items: items * 4))
-def test_bins_hold_each_row_once(items):
-    known = [one for one in items if one.classes] or items
-    found = plots.by_length(items)
-    assert sum(one.rows.total for one in found) in (0, len(known))
-    invented = sum([*row.classes.values()].count(HALLUCINATED) for row in known)
-    assert sum(one.said.part for one in found) in (0, invented)
-    assert [one.words for one in found] == sorted({one.words for one in found})
-    lengths = {len(one.text.split()) for one in known}
-    assert len(found) <= min(plots.BINS, max(1, len(lengths)))
-
-
-def test_agreement_by_hand():
-    """Two voters, ten questions: both yes 3, both no 4, first alone 2, second alone 1.
-
-    They agree on 7 of 10; by chance on 0.5 * 0.4 + 0.5 * 0.6 = 0.5; kappa is (0.7 - 0.5) / (1 - 0.5) = 0.4.
-    """
-    votes = np.array([[1, 1]] * 3 + [[0, 0]] * 4 + [[1, 0]] * 2 + [[0, 1]], np.int8).reshape(5, 2, 2)
-    alike = plots.agreement(votes)
-    assert (alike[0, 1], alike[1, 0]) == pytest.approx((0.7, 0.4)) and np.isnan(np.diag(alike)).all()
-
-
-def test_votes_without_a_kappa():
-    """Where asking stopped early, only questions asked of both count; or voters say the same always."""
-    early = np.array([[0, UNASKED], [1, 1], [1, OTHER]], np.int8).reshape(3, 1, 2)
-    for votes, same in ((early, 0.5), (np.zeros((4, 3, 2), np.int8), 1)):
-        alike = plots.agreement(votes)
-        assert alike[0, 1] == same and math.isnan(alike[1, 0])
-
-
-def test_scores_against_each_other():
-    pairs = {
-        "pope": ("precision", "recall"),
-        "throne": ("precision_cls", "recall_cls"),
-        "chair": ("chair_i", "recall"),
-        "gavie": ("accuracy", "relevancy"),
+def test_counts_add_up(items):
+    outcomes = Counter(outcome for row in items for outcome in row.classes.values())
+    errors = figures.errors_by_class(items).values()
+    assert sum(counts.found for counts in errors) == outcomes[FOUND]
+    assert sum(counts.hallucinated for counts in errors) == outcomes[HALLUCINATED]
+    assert sum(counts.missed for counts in errors) == outcomes[MISSED]
+    marks = {
+        (number, mark.start, mark.of, mark.kind)
+        for number, row in enumerate(items)
+        for mark in row.marks
+        if mark.of
     }
-    for name, pair in pairs.items():
-        benchmark = registry.benchmark(name)
-        full = dict.fromkeys(benchmark.scores, 0.5)
-        assert plots.two_scores(benchmark, [full, full]) == pair
-        alone = {score: float("nan") if score == pair[1] else None for score in benchmark.scores}
-        assert plots.two_scores(benchmark, [full, alone]) == ()
+    kinds = Counter(kind for *_, kind in marks)
+    tenths = figures.mentions_by_tenth(items)
+    assert sum(tenth.total for tenth in tenths) == kinds["good"] + kinds["bad"]
+    assert sum(tenth.wrong for tenth in tenths) == kinds["bad"]
 
 
-def test_groups_of_a_score():
-    """Groups have names with "/"; a group that is undefined everywhere is left out."""
-    benchmark = registry.benchmark("hqh")
-    result = {"main_hal": 0.3, "main_hal/count": 0.5, "main_hal/OCR": 0.25, "main_hal/color": None}
-    result |= {"overall_hal/count": float("nan"), "interval": {"main_hal/count": (0.25, 0.75)}}
-    name, (found,) = plots.groups(benchmark, [result])
-    assert name == "main_hal" and [*found] == ["count", "OCR"]
-    assert found["count"] == Point(0.5, 0.25, 0.75) and math.isnan(found["OCR"].low)
-    sampled = {"accuracy/random": 0.5, "accuracy/popular": 0.5, "interval": {"accuracy/random": (0.4, 0.6)}}
-    name, (found, nothing) = plots.groups(registry.benchmark("pope"), [sampled, {}])
-    assert name == "accuracy" and found["random"] == Point(0.5, 0.4, 0.6)
-    assert math.isnan(nothing["popular"].value)
-    assert plots.groups(benchmark, [{"main_hal/count": 0.5}])[1] == []
+# What is drawn
+
+
+def test_scores_and_the_parts_of_the_principal_one():
+    """Points and intervals stand at their scores; a score without a value has no row."""
+    figure = figures.of_scores([model("a")], POPE)
+    whole, parts = figure.drawing.axes
+    labels = [[label.get_text() for label in panel.get_yticklabels()] for panel in (whole, parts)]
+    assert labels == [["accuracy ↑", "f1 ↑"], ["random", "popular"]]
+    interval, _, values = whole.lines
+    assert [*values.get_xdata()] == [0.5, 0.25] and [*interval.get_xdata()] == [0.45, 0.6]
+    assert parts.get_title(loc="left") == "accuracy of parts"
+
+
+def test_chosen_scores():
+    figure = figures.of_scores([model("a")], POPE, ["f1"])
+    assert [label.get_text() for label in figure.drawing.axes[0].get_yticklabels()] == ["f1 ↑"]
+    assert len(figure.drawing.axes) == 1
+    rated = Shown("a", {"rating": 3.5, "hallucination_rate": 0.25}, [])
+    assert "hallucination_rate ↓" not in texts(figures.of_scores([rated], MMHAL))
+    with pytest.raises(ValueError, match="Of rating and hallucination_rate one is a share and one is points"):
+        figures.of_scores([rated], MMHAL, ["rating", "hallucination_rate"])
+
+
+def test_the_worst_classes_are_those_of_all_models_together():
+    one = Shown("one", {}, [item(1, a=HALLUCINATED, b=FOUND), item(2, a=FOUND, b=FOUND)])
+    two = Shown("two", {}, [item(1, a=FOUND, c=MISSED), item(2, a=HALLUCINATED, b=FOUND)])
+    panels = figures.of_classes([one, two]).drawing.axes
+    assert [label.get_text() for label in panels[0].get_yticklabels()] == ["a", "c", "b"]
+    assert [panel.get_title(loc="left") for panel in panels] == [
+        "mentions that are wrong",
+        "present, but not mentioned",
+    ]
+
+
+def test_where_nothing_can_be_missed_misses_are_not_drawn():
+    """For example, if judges vote only on mentioned classes."""
+    one = Shown("a", {}, [item(1, dog=FOUND, cup=HALLUCINATED)])
+    assert len(figures.of_classes([one]).drawing.axes) == 1
+
+
+def test_two_benchmarks():
+    """Ranks 1 2 3 4 and 1 2 4 3: Spearman's coefficient is 1 - 6 * 2 / (4 * 15) = 0.8."""
+    models = compared((0.5, 0.1), (0.6, 0.2), (0.7, 0.4), (0.8, 0.3))
+    first, second = Axis("POPE", "f1", False), Axis("POPE-C", "f1", False)
+    figure = figures.of_two_benchmarks(first, second, models)
+    assert {"Spearman's rank correlation: 0.800", "POPE: f1", "POPE-C: f1"} <= {*texts(figure)}
+    plane, change = figure.drawing.axes
+    points = [line.get_xydata().tolist() for line in plane.lines if len(line.get_xdata()) == 1]
+    assert points == [[[0.5, 0.1]], [[0.6, 0.2]], [[0.7, 0.4]], [[0.8, 0.3]]]
+    steps = [line.get_ydata().tolist() for line in change.lines if line.get_marker() != "None"]
+    assert steps == [[0.5, 0.1], [0.6, 0.2], [0.7, 0.4], [0.8, 0.3]]
+    rated = figures.of_two_benchmarks(first, Axis("MMHal-Bench", "rating", True), models)
+    assert len(rated.drawing.axes) == 1
+
+
+def test_nothing_to_draw():
+    """Without rows, with rows that hold nothing, and where only errors are marked."""
+    only_errors = Item("1", "x" * 20, marks=[Mark(0, 3, "bad", "", "dog")])
+    for items in ([], [Item(str(number), "") for number in range(50)], [only_errors]):
+        assert figures.of_models([Shown("a", {"signature": "s"}, items)], POPE) == []
+
+
+def test_captions_say_which_models_and_rows():
+    seven = [model(f"model {number}") for number in range(7)]
+    figure = figures.of_classes(seven)
+    assert "Of 7 models, these are drawn: model 0, model 1, model 2, model 3, model 4." in figure.caption
+    assert "model 4" in texts(figure) and "model 5" not in texts(figure)
+    assert "Of 7" not in figures.of_scores(seven, POPE).caption
+    for figure in figures.of_models([model("one"), model("other", rows=40)], POPE):
+        assert figure.caption.endswith(" The models have different rows: one 60, other 40.")
+
+
+# Files
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    """All figures, of models and classes with hostile names."""
+    models = [model(name, seed, HOSTILE[5:9]) for seed, name in enumerate(HOSTILE[:5])]
+    points = compared(*[(number / 20, number / 30) for number in range(len(HOSTILE))])
+    named = [Compared(name, point.first, point.second) for name, point in zip(HOSTILE, points, strict=True)]
+    axis = Axis("POPE", "f1", False)
+    return [*figures.of_models(models, POPE), figures.of_two_benchmarks(axis, axis, named)]
+
+
+def test_a_drawing_on_a_page_holds_nothing_that_runs_or_comes_from_elsewhere(hostile):
+    known = {"svg", "title", "defs", "g", "path", "use", "text", "clipPath", "rect"}
+    assert [figure.name for figure in hostile] == ["scores", "classes", "places", "benchmarks"]
+    for figure in hostile:
+        svg = str(drawing(figure.on_page.svg))
+        assert len(svg) < 150_000
+        for node in ElementTree.fromstring(svg).iter():
+            assert node.tag in known
+            for key, value in node.attrib.items():
+                assert not key.startswith("on") and key != "style"
+                assert key != "href" or value.startswith("#")
+                assert re.findall(r"url\((?!#)", value) == []
+
+
+def test_names_are_only_text(hostile):
+    """Each name is shown unchanged, on one line, shortened if it is long."""
+    names = {figures.short(name) for name in HOSTILE if name}
+    assert names <= {*texts(hostile[-1])}
+    assert max(map(len, names)) == figures.LONGEST
+    assert {figures.short(name) for name in HOSTILE[5:9]} <= {*texts(hostile[1])}
+    assert figures.short("a" * 20 + "b" * 20).endswith("b" * figures.KEPT)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_same_numbers_give_the_same_file(form):
+    """At any time, and with any settings of the user's matplotlib."""
+    before = figures.of_scores([model("one")], POPE).file(form)
+    with matplotlib.rc_context({"font.size": 30, "svg.hashsalt": "other", "text.color": "red"}):
+        assert figures.of_scores([model("one")], POPE).file(form) == before
+        assert matplotlib.rcParams["font.size"] == 30
+    assert before.startswith({"svg": b"<?xml ", "pdf": b"%PDF", "png": b"\x89PNG"}[form])
+
+
+def test_a_folder(tmp_path, hostile):
+    figures.write(hostile, tmp_path / "new", ["png", "pdf"])
+    names = {file.name for file in (tmp_path / "new").iterdir()}
+    drawn = {f"{figure.name}.{form}" for figure in hostile for form in ("png", "pdf")}
+    assert names == {*drawn, "captions.txt"}
+    captions = (tmp_path / "new" / "captions.txt").read_text("utf-8")
+    assert captions.startswith("scores: What are the scores?\nArrows say whether ")
+    with pytest.raises(OutputError, match="is there already"):
+        figures.write(hostile, tmp_path / "new")
+
+
+def test_without_matplotlib(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[figures\]'"):
+        figures.of_models([model("one")], POPE)
+
+
+# Runs
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Runs of three models in each of two benchmarks."""
+    folder = tmp_path_factory.mktemp("runs")
+    said = {
+        "one": ["A dog and a cup."],
+        "other": ["A person.", "A bus and a dog."],
+        "third": ["A dog.", "Two cats."],
+    }
+    for benchmark in (THRONE, POPE):
+        for name, responses in said.items():
+            run = made(benchmark, folder / "made", responses)
+            named = run.ready._replace(matched=run.ready.matched._replace(name=name))
+            write(run.__class__(**{**vars(run), "ready": named}), folder / benchmark.name / name)
+    return folder
+
+
+@needs("throne", "pope")
+def test_the_command(runs, tmp_path, ran, refused):
+    out = tmp_path / "figures"
+    printed = ran("report --format svg pdf --figures", out, runs / "throne").out
+    assert "figures: classes.svg, classes.pdf: Which classes are wrong most often?\n" in printed
+    files = {file.name for file in out.iterdir()}
+    figures_of_throne = {
+        f"{name}.{form}" for name in ("scores", "classes", "places") for form in ("svg", "pdf")
+    }
+    assert files == {*figures_of_throne, "captions.txt"}
+    assert "is there already" in refused("report", runs / "throne", "--figures", out)
+
+    both = tmp_path / "both"
+    ran("report --scores f0.5_cls f1 --format svg --figures", both, runs / "throne", runs / "pope")
+    assert {file.name for file in both.iterdir()} == {"benchmarks.svg", "captions.txt"}
+    svg = (both / "benchmarks.svg").read_text("utf-8")
+    assert ">THRONE (throne_coco): f0.5_cls<" in svg and ">POPE (pope): f1<" in svg
+
+
+@needs("throne", "pope")
+def test_the_command_refuses(runs, tmp_path, refused):
+    changed = write(made(THRONE, tmp_path / "made"), tmp_path / "changed")
+    change(changed, "items.jsonl", lambda rows: rows[:1], sealed=False)
+    (tmp_path / "none").mkdir()
+    throne, pope = runs / "throne", runs / "pope"
+    for words, said in (
+        ([throne, "--scores", "f1_clas"], "Did you mean 'f1_cls'?"),
+        ([throne, pope, "--scores", "f1", "f1", "f1"], "3 scores are named for two benchmarks"),
+        ([tmp_path / "none"], "There is no run in"),
+        ([changed], "items.jsonl was changed"),
+        (
+            [throne / "one", pope],
+            "scores of both THRONE (throne_coco) and POPE (pope): one; expected at least 3",
+        ),
+    ):
+        assert said in refused("report", *words, "--figures", tmp_path / "figures")
+    assert not (tmp_path / "figures").exists()
+
+
+@needs("throne", "pope", "chair")
+def test_runs_of_three_benchmarks(tmp_path):
+    several = {name: made(registry.benchmark(name), tmp_path) for name in ("throne", "pope", "chair")}
+    with pytest.raises(RunError, match="The runs are of 3 benchmarks: THRONE"):
+        draw(several)

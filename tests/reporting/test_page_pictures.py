@@ -9,7 +9,7 @@ from PIL import Image as Pillow
 from halluscope.errors import BuildError
 from halluscope.files.pictures import open_picture
 from halluscope.reading.coco import credits
-from halluscope.reading.pictures import called
+from halluscope.reading.pictures import file_names
 from halluscope.reporting.page.pictures import MOST, SIDES, picture, pictures, side_of
 
 
@@ -68,15 +68,15 @@ def test_files_are_found_by_their_number_or_their_name(tmp_path):
     for name in ("COCO_val2014_000000000017.jpg", "18.PNG", "a.jpg", "000000000019.txt", "20-large.jpg"):
         (tmp_path / name).write_bytes(b"")
     found = {17: "COCO_val2014_000000000017.jpg", "18": "18.PNG", "a.jpg": "a.jpg"}
-    assert called(tmp_path, {17, "18", 19, 20, "a.jpg", "b.jpg"}) == found
+    assert file_names(tmp_path, {17, "18", 19, 20, "a.jpg", "b.jpg"}) == found
     (tmp_path / "017.jpg").write_bytes(b"")
-    assert called(tmp_path, {17}) == {17: "017.jpg"}
+    assert file_names(tmp_path, {17}) == {17: "017.jpg"}
     for other in ("17.jpg", "17.png"):
         (tmp_path / other).write_bytes(b"")
         said = f"holds 017.jpg and {other}; keep only the one that is the image 17"
         with pytest.raises(ValueError, match=said):
-            called(tmp_path, {17})
-        assert called(tmp_path, {"18"}) == {"18": "18.PNG"}, "of others there may be two"
+            file_names(tmp_path, {17})
+        assert file_names(tmp_path, {"18"}) == {"18": "18.PNG"}, "of others there may be two"
         (tmp_path / other).unlink()
 
 

@@ -10,7 +10,7 @@ import halluscope
 from halluscope.reading.datasets import read_rows
 from halluscope.reliability.sheet import NO_MARK, YES_MARK
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.samples import allot, corrected_score
+from halluscope.stats.samples import Marked, allot, corrected_score
 from tests import small_datasets
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -19,11 +19,13 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 def test_a_share_without_errors_has_jeffreys_interval():
     """Of 60 marked rows none is wrong: Beta(1/2, 60 1/2) reaches from 0 to 0.0411 (Brown, Cai and DasGupta 2001)."""
     rows, ones = np.arange(60), np.ones(60)
-    found = corrected_score(np.zeros(60), rows, np.zeros(60), ones, ones, rows, 1.0, Bootstrap(20_000))
+    found = corrected_score(
+        np.zeros(60), Marked(rows, np.zeros(60), ones, ones), rows, 1.0, Bootstrap(20_000)
+    )
     assert found["value"] == 0
     assert found["low"] == pytest.approx(0, abs=0.001) and found["high"] == pytest.approx(0.0411, abs=0.003)
     few, ones = rows[:20], ones[:20]  # too few marks correct nothing
-    found = corrected_score(np.zeros(60), few, np.zeros(20), ones, ones, rows, 1.0, Bootstrap(10))
+    found = corrected_score(np.zeros(60), Marked(few, np.zeros(20), ones, ones), rows, 1.0, Bootstrap(10))
     assert np.isnan(found["value"])
 
 
@@ -33,7 +35,9 @@ def test_a_worked_example():
     marked = np.concatenate([np.arange(40), 900 + np.arange(40)])
     people = np.concatenate([np.arange(40) < 4, np.arange(40) < 30]).astype(float)
     chances = np.repeat([40 / 900, 40 / 100], 40)
-    found = corrected_score(said, marked, people, np.ones(80), chances, np.arange(1000), 1.0, Bootstrap(2000))
+    found = corrected_score(
+        said, Marked(marked, people, np.ones(80), chances), np.arange(1000), 1.0, Bootstrap(2000)
+    )
     assert found["value"] == pytest.approx(0.9 * 4 / 40 + 0.1 * 30 / 40)
     # The standard error of a stratified share, with the strata's sizes drawn too (Cochran 1977, 5A.9)
     error = np.sqrt(0.9**2 * 0.1 * 0.9 / 40 + 0.1**2 * 0.75 * 0.25 / 40 + 0.9 * 0.1 * 0.65**2 / 1000)
@@ -54,6 +58,7 @@ VERDICTS = {
     "mmhal": ("ratings", [6, 2]),
     "gavie": ("ratings", [{"relevancy": 9, "accuracy": 10}, {"relevancy": 3, "accuracy": 1}]),
     "haloquest": ("ratings", [True, False]),
+    "llava_bench": ("ratings", [{"reference": 8, "model": 6}, {"reference": 9, "model": 3}]),
     "hallusionbench": ("correctness", [1, 0]),
 }
 
@@ -87,7 +92,7 @@ def sheet_of(ran, tmp_path):
 
     def make(run, sample):
         out = tmp_path / f"sheet of {run.name}"
-        ran("review", "make", run, "--marks", "verdict", "--sample", sample, "--out", out)
+        ran("study", "sheet", "make", run, "--marks", "verdict", "--sample", sample, "--out", out)
         return out
 
     return make
@@ -108,7 +113,9 @@ def test_people_who_agree_with_the_judge(name, tmp_path, sheet_of, json_of):
         value = said[row["class"]] if isinstance(said, dict) else said
         return (YES_MARK if value else NO_MARK) if row["scale"] == "yes no" else str(int(value))
 
-    found = json_of("certify", mark(sheet_of(run, count), as_judged), "--run", run, "--bootstrap", "20")
+    found = json_of(
+        "study", "certify", mark(sheet_of(run, count), as_judged), "--run", run, "--bootstrap", "20"
+    )
     assert found["marked"] == count
     whole = [one for one in found["errors"] if one["by"] == "all"]
     assert all((one["same"], one["bias"], one["kappa"]) == (1, 0, 1) for one in whole)
@@ -126,7 +133,7 @@ def test_nouns_of_captions(tmp_path, sheet_of, json_of):
     votes = [[("dog", "yes"), ("ball", "no")], [("cat", "yes")], *[[]] * more]
     run = tmp_path / "run"
     halluscope.score("openchair", texts, str(dataset), out=run, bootstrap=0, votes=votes)
-    found = json_of("certify", mark(sheet_of(run, 2), lambda row: YES_MARK), "--run", run)
+    found = json_of("study", "certify", mark(sheet_of(run, 2), lambda row: YES_MARK), "--run", run)
     assert found["confusion"] == {"all": [[0, 1, 1], [1, 1, 2]]}
     assert found["scores"][0]["judge"] == pytest.approx(1 / 3)
 
@@ -139,7 +146,7 @@ def test_a_judge_that_never_gives_a_criterion(tmp_path, sheet_of, json_of):
     for drawn, criteria in ((run, {"correct", "extra_claims"}), (rules, {"correct"})):
         marked = mark(sheet_of(drawn, 2), lambda row: NO_MARK if row["class"] == "correct" else "0")
         for certified in (run, rules):
-            found = json_of("certify", marked, "--run", certified)
+            found = json_of("study", "certify", marked, "--run", certified)
             both = criteria if certified == run else {"correct"}
             assert {*found["confusion"]} == both and found["marked"] == 2
             assert ("overall_hal" in {one["score"] for one in found["scores"]}) == (len(both) == 2)
@@ -149,12 +156,12 @@ def test_bad_input(tmp_path, sheet_of, refused):
     run, count = judged("haloquest", tmp_path)
     (tmp_path / "other").mkdir()
     another, _ = judged("mmhal", tmp_path / "other")
-    make = ("review", "make", run, "--marks", "verdict", "--out", tmp_path / "sheet", "--sample")
+    make = ("study", "sheet", "make", run, "--marks", "verdict", "--out", tmp_path / "sheet", "--sample")
     assert "a number of judged responses" in refused(*make, count + 1)
     sheet = sheet_of(run, 1)
-    assert "no mark" in refused("certify", sheet / "sheet.csv", "--run", run)
+    assert "no mark" in refused("study", "certify", sheet / "sheet.csv", "--run", run)
     marked = mark(sheet, lambda row: YES_MARK)
-    assert "drawn from" in refused("certify", marked, "--run", another)
-    assert "Expected --responses and --dataset" in refused("certify", marked)
+    assert "drawn from" in refused("study", "certify", marked, "--run", another)
+    assert "Expected --responses and --dataset" in refused("study", "certify", marked)
     both = ("--run", run, "--responses", "a", "--dataset", "b")
-    assert "--run alone for a grader" in refused("certify", marked, *both)
+    assert "--run alone for a grader" in refused("study", "certify", marked, *both)

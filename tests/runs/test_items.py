@@ -1,4 +1,4 @@
-"""`halluscope items`: which rows are hard, and which labels to doubt."""
+"""`halluscope study items`: which rows are hard, and which labels to doubt."""
 
 import json
 
@@ -35,14 +35,14 @@ def test_rows_that_all_models_get_wrong_are_suspects(dataset, tmp_path, ran, jso
     run(tmp_path, dataset, "a", "yes no yes no no no")
     run(tmp_path, dataset, "b", "yes no yes yes no no")
     run(tmp_path, dataset, "c", "yes yes no yes no no")
-    found = json_of("items", tmp_path / "runs")
+    found = json_of("study", "items", tmp_path / "runs")
     assert found["models"] == ["a", "b", "c"] and found["score"] == "accuracy"
     hard = [one["difficulty"] for one in found["items"]]
     assert hard == pytest.approx([0, 1 / 3, 1 / 3, 2 / 3, 1, 0])
     assert [one["label"] for one in found["items"] if one["suspect"]] == ["yes"]
     assert found["items"][4]["question"] == "Is there a bench in the image?"
     assert found["items"][4]["discrimination"] is None and "irt_difficulty" not in found["items"][4]
-    text = ran("items", tmp_path / "runs").out
+    text = ran("study", "items", tmp_path / "runs").out
     assert "bench" in text and "100.0" in text and "expected 8" in text and "expected 20" in text
 
 

@@ -1,4 +1,4 @@
-"""`halluscope swap`: two judges of the same responses."""
+"""`halluscope study swap`: two judges of the same responses."""
 
 import json
 
@@ -38,7 +38,7 @@ def test_two_judges_by_hand(tmp_path, dataset, judged, ran, json_of):
     judged("old", "b", [0])
     judged("new", "a", [0, 1])
     judged("new", "b", [0])
-    command = ["swap", tmp_path / "old", tmp_path / "new", "--bootstrap", "50"]
+    command = ["study", "swap", tmp_path / "old", tmp_path / "new", "--bootstrap", "50"]
     found = json_of(*command, "--scores", "main_hal")
     assert found["rows"] == count
     of_a = next(one for one in found["agreement"] if one["model"] == "a" and one["score"] == "main_hal")
@@ -51,13 +51,17 @@ def test_two_judges_by_hand(tmp_path, dataset, judged, ran, json_of):
     (ranks,) = found["ranks"]
     assert ranks["ranks"] == {"a": [1, 2], "b": [2, 1]} and ranks["tau"]["value"] == -1
     text = ran(*command).out
-    assert "Kendall's tau of the two rankings" in text and "halluscope certify" in text
+    assert "Kendall's tau of the two rankings" in text and "halluscope study certify" in text
 
 
 def test_other_responses_are_no_swap(tmp_path, dataset, judged, ran, refused):
     one, same, other = judged("old", "a"), judged("new", "b"), judged("other", "c", text="Other.")
-    ran("swap", one, same, "--bootstrap", "20")  # single runs pair whatever their names
+    ran("study", "swap", one, same, "--bootstrap", "20")  # single runs pair whatever their names
     count = len(read_rows(dataset))
-    assert f"{count} of {count} responses of 'a' differ between the two runs" in refused("swap", one, other)
+    assert f"{count} of {count} responses of 'a' differ between the two runs" in refused(
+        "study", "swap", one, other
+    )
     judged("old", "d")
-    assert "Only one of the two judges has a run of" in refused("swap", tmp_path / "old", tmp_path / "new")
+    assert "Only one of the two judges has a run of" in refused(
+        "study", "swap", tmp_path / "old", tmp_path / "new"
+    )

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 import halluscope
+from halluscope import cli
 from halluscope.errors import RunError
 from halluscope.reporting.formats import LATEX, MARKDOWN, written
+from halluscope.reporting.tables import to_json
 from tests import small_datasets
 from tests.small_datasets import needs
 
@@ -55,6 +57,17 @@ def runs(datasets, tmp_path):
         pope(datasets, tmp_path / "runs/b", "no-man", "No"),
         mmhal(datasets, tmp_path / "runs/c", "no-man", [6, 0, 3]),
     ]
+
+
+def test_the_command_prints_what_python_gets(runs, capsys):
+    words = [str(run) for run in runs]
+    assert cli.main(["table", *words, "--json"]) == 0
+    expected = json.loads(to_json(halluscope.table(*runs)))
+    assert json.loads(capsys.readouterr().out) == expected
+    assert cli.main(["table", *words, "--scores", "pope/f1", "--format", "latex"]) == 0
+    assert "\\toprule" in capsys.readouterr().out
+    assert cli.main(["table", *words, "--preset", "decodign"]) == 2
+    assert "Did you mean 'decoding'?" in capsys.readouterr().err
 
 
 def test_a_row_per_model_in_the_order_given(runs):

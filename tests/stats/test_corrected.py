@@ -1,5 +1,7 @@
 """Corrected scores: by hand, in limits where they are known, and against a simulated truth."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,8 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from halluscope.benchmarks.throne.counting import Conventions, Hits, score
-from halluscope.stats.corrected import FEWEST_TEXTS, Sample, correct, draw, linear, student
+from halluscope.stats.corrected import FEWEST_TEXTS, Sample, correct, draw, student
 from halluscope.stats.intervals import total_of
+from halluscope.stats.linear import Totals, linear
 
 ALL = tuple(f"{name}_{over}" for over in ("all", "cls") for name in ("precision", "recall", "f1", "f0.5"))
 
@@ -260,7 +263,7 @@ def test_nothing_predicted_is_undefined():
 def test_a_sample_that_cannot_be(change, message):
     labels, present, sample = by_hand()
     with pytest.raises(ValueError, match=message):
-        correct(labels, present, sample._replace(**change))
+        correct(labels, present, replace(sample, **change))
 
 
 @settings(max_examples=10)
@@ -270,12 +273,12 @@ def test_slopes_are_derivatives(seed, class_f):
     random = np.random.default_rng(seed)
     tables_ = np.sort(random.uniform(1, 50, (3, 4)), axis=0)
     step = 1e-5
-    _, near = linear(tuple(tables_), (1.0, 0.5), class_f)
+    near = linear(Totals(*tables_), (1.0, 0.5), class_f)
     for place in np.ndindex(3, 4):
         moved = tables_.copy()
         moved[place] += step
-        _, there = linear(tuple(moved), (1.0, 0.5), class_f)
-        assert near.slopes[:, *place] == pytest.approx((there.value - near.value) / step, abs=1e-5)
+        there = linear(Totals(*moved), (1.0, 0.5), class_f)
+        assert near.slopes[:, *place] == pytest.approx((there.values - near.values) / step, abs=1e-5)
 
 
 @settings(max_examples=10)
@@ -285,12 +288,12 @@ def test_curves_are_second_derivatives(seed):
     random = np.random.default_rng(seed)
     tables_ = np.sort(random.uniform(1, 50, (3, 4)), axis=0)
     step = 1e-4
-    names, near = linear(tuple(tables_), (1.0, 0.5), "mean")
-    averages = [name.endswith("cls") for name in names]
+    near = linear(Totals(*tables_), (1.0, 0.5), "mean")
+    averages = [name.endswith("cls") for name in near.names]
     for place in range(4):
         moved = tables_.copy()
         moved[1, place] += step
-        _, there = linear(tuple(moved), (1.0, 0.5), "mean")
+        there = linear(Totals(*moved), (1.0, 0.5), "mean")
         changes = (there.slopes - near.slopes)[averages, :2, place] / [step, 2 * step]
         assert near.curves[averages, :, place] == pytest.approx(changes, rel=1e-3, abs=1e-9)
 
@@ -300,9 +303,9 @@ def test_squares_of_spread_slopes_add_up_to_the_variance_of_a_rate():
     random = np.random.default_rng(0)
     for n in (1, 2, 3, 10):
         true = random.binomial(n, 0.3, 40_000) * 1.0
-        totals = (true, np.full(len(true), float(n)), np.full(len(true), float(n)))
-        names, (_, spread, _) = linear(totals, (), spread=True)
-        slopes = spread[names.index("precision_cls")] * len(true)
+        totals = Totals(true, np.full(len(true), float(n)), np.full(len(true), float(n)))
+        spread = linear(totals, (), spread=True)
+        slopes = spread.slopes[spread.names.index("precision_cls")] * len(true)
         squares = true * (slopes[0] + slopes[1]) ** 2 + (n - true) * slopes[1] ** 2
         assert squares.mean() == pytest.approx(0.21 / n, rel=0.05)
 

@@ -73,8 +73,8 @@ def results(path, scores):
 
 def test_the_command(tmp_path, capsys):
     files = [results(tmp_path / "coco.json", COCO), results(tmp_path / "objects365.json", OBJECTS365)]
-    assert cli.main(["correlate", *files, "--leave-out", "LLaVA-v1.5"]) == 0
+    assert cli.main(["study", "correlate", *files, "--leave-out", "LLaVA-v1.5"]) == 0
     out = capsys.readouterr().out
     assert "10 models in both" in out and "0.936" in out and "left_out:LLaVA-v1.5" in out
-    assert cli.main(["correlate", *files, "--by", "accuracy"]) == 2
+    assert cli.main(["study", "correlate", *files, "--scores", "accuracy"]) == 2
     assert "has no score 'accuracy'; expected one of f0.5_cls" in capsys.readouterr().err

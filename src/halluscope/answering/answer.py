@@ -7,16 +7,15 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Container, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
-from itertools import chain
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from tqdm import tqdm
 
 from halluscope import limits
-from halluscope.answering.models import Asked, Model
+from halluscope.answering.models import Asked, Model, Response
 from halluscope.answering.sources import Source
 from halluscope.errors import BuildError
 from halluscope.files.opening import parse
@@ -36,7 +35,8 @@ FIRST = "first"
 # The most tokens of the reply to a first turn
 FIRST_TOKENS = 1024
 
-COLDEST, HOTTEST = 0.01, 10.0
+COLDEST = 0.01
+HOTTEST = 10.0
 
 # The tokens of a question and of its response, as a server counted them, by OpenAI's names
 Usage = dict[str, int]
@@ -61,35 +61,56 @@ class Sample:
 
 
 def answer(
-    model: Model | Callable[[], Model], source: Source, out: Path, *, progress: bool = True, **asked: Any
+    model: Model | Callable[[], Model], source: Source, out: Path, *, progress: bool = True, **settings: Any
 ) -> int:
-    """Ask the model the questions that have no response in `out` yet, as `Run` says; return how many got one."""
-    run = Run(source, **asked)
+    """Ask a model the questions that have no response in a file yet, and add its responses to the file.
+
+    Args:
+        model: the model, or what loads it; it is loaded only when all else has been checked.
+        source: the questions.
+        out: the file of JSON lines.
+        progress: whether a bar shows how far it is.
+        settings: what is asked and how: the other fields of `Run`.
+
+    Returns:
+        How many questions got a response.
+
+    Raises:
+        ValueError: for a wrong setting, or if the file holds other lines than those of this run.
+    """
+    run = Run(source, **settings)
     with only_writer(out) as file:
         run.read(file, out)
-        model = model() if callable(model) else model
-        if run.first:
+        if callable(model):
+            model = model()
+        if run.first is not None:
             model.check_turns()
-        run.settings = {"model": model.key, "chat": model.chat, **run.settings}
-        done, end = run.read(file, out)
-        file.truncate(end)
-        left, written = run.left(done), 0
-        start = len(run.rows) - len(left)
-        # a killed run loses the first turns of the rows that are asked together
-        together = run.batch_size * model.at_once if run.first else len(left)
-        lines = (run.ask(model, left[i : i + together]) for i in range(0, len(left), together or 1))
+        run.add_model(model)
+        written = run.read(file, out)
+        file.truncate(written.end)
+        rows = run.left(written.usage)
+        at_once = len(rows)
+        if run.first is not None:  # a killed run loses the first turns of the rows that are asked together
+            at_once = run.batch_size * model.at_once
+        count = 0
         with tqdm(
-            total=len(run.rows), initial=start, desc="answering", unit="question", disable=not progress
+            total=len(run.rows),
+            initial=len(run.rows) - len(rows),
+            desc="answering",
+            unit="question",
+            disable=not progress,
         ) as bar:
-            for line in chain.from_iterable(lines):
-                file.write(line)
-                file.flush()
-                written += 1
-                bar.update()
-    return written
+            for start in range(0, len(rows), max(1, at_once)):
+                for line in run.ask(model, rows[start : start + at_once]):
+                    file.write(line)
+                    file.flush()
+                    count += 1
+                    bar.update()
+    return count
 
 
-class Outlook(NamedTuple):
+@dataclass(frozen=True)
+class Outlook:
     """What a run will take."""
 
     requests: int  # how many questions have no response yet, each turn counted
@@ -99,28 +120,58 @@ class Outlook(NamedTuple):
     is_measured: bool  # whether tokens are those that a server counted for the responses so far
 
 
-def plan(source: Source, out: Path, **asked: Any) -> Outlook:
+def plan(source: Source, out: Path, **settings: Any) -> Outlook:
     """Return what the same call of `answer` will take, by what the server counted for the responses so far.
 
     Before any response, a token is taken as 4 characters, images as nothing, and each response as its longest.
     """
-    run = Run(source, **asked)
-    done: dict[str, Usage] = {}
+    run = Run(source, **settings)
+    usage: dict[str, Usage] = {}
     if out.exists():
         with out.open("rb") as file:
-            done, _ = run.read(file, out)
-    left, first = run.left(done), run.first or ""
-    reads, says = (
-        [usage[name] for usage in done.values() if name in usage]
-        for name in ("prompt_tokens", "completion_tokens")
+            usage = run.read(file, out).usage
+    rows = run.left(usage)
+    count = len(rows)
+    read = [tokens["prompt_tokens"] for tokens in usage.values() if "prompt_tokens" in tokens]
+    generated = [tokens["completion_tokens"] for tokens in usage.values() if "completion_tokens" in tokens]
+    if read and generated and run.first is None:
+        return Outlook(
+            requests=count,
+            done=len(usage),
+            read=count * sum(read) / len(read),
+            said=count * sum(generated) / len(generated),
+            is_measured=True,
+        )
+    requests = count
+    characters = sum(len(source.benchmark.asked(row, run.asked_with)) for row in rows)
+    replies_to_first = 0
+    if run.first is not None:  # it is sent alone, and again with its reply and the question
+        requests += count
+        characters += 2 * len(run.first) * count
+        replies_to_first = FIRST_TOKENS * count
+    return Outlook(
+        requests=requests,
+        done=len(usage),
+        read=characters / CHARACTERS_A_TOKEN + replies_to_first,
+        said=float(run.tokens * count + replies_to_first),
+        is_measured=False,
     )
-    if reads and says and not first:
-        read, said = (len(left) * sum(counts) / len(counts) for counts in (reads, says))
-        return Outlook(len(left), len(done), read, said, True)
-    characters = sum(len(source.benchmark.asked(row, run.asked_with) + 2 * first) for row in left)
-    turns, replies = (2, FIRST_TOKENS * len(left)) if first else (1, 0)
-    read, said = characters / CHARACTERS_A_TOKEN + replies, float(len(left) * run.tokens + replies)
-    return Outlook(turns * len(left), len(done), read, said, False)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a file of responses holds."""
+
+    usage: dict[str, Usage]  # what a server counted for each question that has a response
+    end: int  # where its whole lines end, in bytes
+
+
+@dataclass(frozen=True)
+class Chat:
+    """A row, and the turns before its question."""
+
+    row: Row
+    turns: tuple[str, ...] = ()
 
 
 @dataclass
@@ -135,70 +186,118 @@ class Run:
     limit: int | None = None  # how many rows, from the first on; None for all
     batch_size: int = 8
 
+    asked_with: str | None = field(init=False)  # the other prompt's text
+    tokens: int = field(init=False)  # the most tokens of a response
+    rows: Any = field(init=False)  # those that are asked about, a `datasets.Dataset`
+    settings: dict[str, Any] = field(init=False)
+
     def __post_init__(self) -> None:
-        source, benchmark, first = self.source, self.source.benchmark, self.first
+        benchmark = self.source.benchmark
         self.asked_with = benchmark.named_prompt(self.prompt)
         benchmark.check_prompt(self.asked_with or benchmark.prompt)
-        self.tokens = benchmark.max_new_tokens if self.max_new_tokens is None else self.max_new_tokens
-        for name in ("max_new_tokens", "batch_size", "limit"):
-            if (value := getattr(self, name)) is not None and value < 1:
-                raise ValueError(f"{name} is {value}; expected at least 1.")
-        if first is not None and not first.strip():
-            raise ValueError("The first turn is empty; expected what to ask before the question.")
-        every = len(source.rows)
-        self.rows = source.rows.select(range(min(self.limit or every, every)))
-        self.settings: dict[str, Any] = {
-            "dataset": source.name,
-            "questions": f"{every}-{source.digest(self.asked_with)}",
-            "prompt": source.prompt(self.asked_with),
-            "max_new_tokens": self.tokens,
-            "sample": self.sample and asdict(self.sample),
-            FIRST: first and {"prompt": first, "max_new_tokens": FIRST_TOKENS},
+        counts = {
+            "max_new_tokens": self.max_new_tokens,
+            "batch_size": self.batch_size,
+            "limit": self.limit,
         }
+        for name, count in counts.items():
+            if count is not None and count < 1:
+                raise ValueError(f"{name} is {count}; expected at least 1.")
+        if self.first is not None and not self.first.strip():
+            raise ValueError("The first turn is empty; expected what to ask before the question.")
+        self.tokens = self.max_new_tokens or benchmark.max_new_tokens
+        count_of_rows = len(self.source.rows)
+        limit = min(self.limit or count_of_rows, count_of_rows)
+        self.rows = self.source.rows.select(range(limit))
+        self.settings = {
+            "dataset": self.source.name,
+            "questions": f"{count_of_rows}-{self.source.digest(self.asked_with)}",
+            "prompt": self.source.prompt(self.asked_with),
+            "max_new_tokens": self.tokens,
+            "sample": None,
+            FIRST: None,
+        }
+        if self.sample is not None:
+            self.settings["sample"] = asdict(self.sample)
+        if self.first is not None:
+            self.settings[FIRST] = {"prompt": self.first, "max_new_tokens": FIRST_TOKENS}
+
+    def add_model(self, model: Model) -> None:
+        """Let the settings say which model is asked."""
+        settings: dict[str, Any] = {"model": model.key, "chat": model.chat}
+        settings.update(self.settings)
+        self.settings = settings
 
     def left(self, done: Container[str]) -> list[Row]:
+        """Return the rows whose questions are not among those of these names."""
         return [row for row in self.rows if self._name(row) not in done]
 
     def _name(self, row: Row) -> str:
-        return json.dumps([row.get(name) for name in self.source.dataset.key])
+        """Return the name of a row's question."""
+        return json.dumps([row.get(column) for column in self.source.dataset.key])
 
     def ask(self, model: Model, rows: list[Row]) -> Iterator[bytes]:
         """Yield a line for each response as it comes; a row without one has no line."""
-        how = (self.sample.temperature if self.sample else 0.0, self.batch_size)
-        begun: list[tuple[Row, tuple[str, ...]]] = [(row, ()) for row in rows]  # each row's turns so far
-        if self.first:
-            asked = [self._asked(row, (self.first,), FIRST) for row in rows]
-            replies = sorted((i, reply) for i, (reply, _) in model.replies(asked, FIRST_TOKENS, *how))
-            begun = [(rows[i], (self.first, reply)) for i, reply in replies]
-        benchmark = self.source.benchmark
-        asked = [
-            self._asked(row, (*turns, benchmark.asked(row, self.asked_with)), "response")
-            for row, turns in begun
-        ]
-        for i, (response, more) in model.replies(asked, self.tokens, *how):
-            row, turns = begun[i]
-            line = about(row, self.source.dataset.key)
-            line |= {FIRST: turns[-1]} if turns else {}
-            line |= {"response": response, **more}
-            line |= {} if "question" in row else {"prompt": asked[i].turns[-1]}
-            line |= {PROMPT: self.prompt} if self.prompt in benchmark.prompts else {}
-            yield json.dumps({**line, RUN: self.settings}).encode() + b"\n"
+        chats = [Chat(row) for row in rows]
+        if self.first is not None:
+            chats = self._begun(model, rows, self.first)
+        questions = []
+        for chat in chats:
+            text = self.source.benchmark.asked(chat.row, self.asked_with)
+            questions.append(self._question(chat.row, (*chat.turns, text), "response"))
+        for index, response in model.replies(questions, self.tokens, self._temperature(), self.batch_size):
+            line = self._line(chats[index], questions[index], response)
+            yield json.dumps(line).encode() + b"\n"
 
-    def _asked(self, row: Row, turns: tuple[str, ...], turn: str) -> Asked:
-        image, sample = row[self.source.key], self.sample
-        return Asked(
-            turns,
-            None if image is None else partial(self.source.find, image),
-            sample.seed_of(self._name(row), turn) if sample else None,
-        )
+    def _begun(self, model: Model, rows: list[Row], first: str) -> list[Chat]:
+        """Return the rows whose first turn the model replied to, in their order, with that turn and the reply."""
+        questions = [self._question(row, (first,), FIRST) for row in rows]
+        chats = {}
+        for index, reply in model.replies(questions, FIRST_TOKENS, self._temperature(), self.batch_size):
+            chats[index] = Chat(rows[index], (first, reply.text))
+        return [chats[index] for index in sorted(chats)]
 
-    def read(self, file: IO[bytes], out: Path) -> tuple[dict[str, Usage], int]:
-        """Return what a server counted for each question that has a response, and where a file's whole lines end."""
-        done: dict[str, Usage] = {}
-        limits.check("file", file.seek(0, os.SEEK_END), str(out))
+    def _temperature(self) -> float:
+        if self.sample is None:
+            return 0.0
+        return self.sample.temperature
+
+    def _question(self, row: Row, turns: tuple[str, ...], turn: str) -> Asked:
+        """Return what the model is asked about a row; `turn` is the name of the last of the turns."""
+        image = None
+        if row[self.source.key] is not None:
+            image = partial(self.source.find, row[self.source.key])
+        seed = None
+        if self.sample is not None:
+            seed = self.sample.seed_of(self._name(row), turn)
+        return Asked(turns, image, seed)
+
+    def _line(self, chat: Chat, question: Asked, response: Response) -> dict[str, Any]:
+        line = identifying(chat.row, self.source.dataset.key)
+        if chat.turns:
+            line[FIRST] = chat.turns[-1]
+        line["response"] = response.text
+        line.update(response.columns)
+        if "question" not in chat.row:
+            line["prompt"] = question.turns[-1]
+        if self.prompt in self.source.benchmark.prompts:
+            line[PROMPT] = self.prompt
+        line[RUN] = self.settings
+        return line
+
+    def read(self, file: IO[bytes], out: Path) -> Written:
+        """Read what is in the file of responses already; a last line that is cut off does not count.
+
+        Raises:
+            ValueError: if a line is not one of this run's.
+        """
+        size = file.seek(0, os.SEEK_END)
+        limits.check("file", size, str(out))
+        usage: dict[str, Usage] = {}
         end = file.seek(0)
         for number, line in enumerate(file, 1):
-            is_whole, where = line.endswith(b"\n"), f"{out}, line {number}"
+            where = f"{out}, line {number}"
+            is_whole = line.endswith(b"\n")
             try:
                 row = parse(line.decode("utf-8", "replace"), where)
             except BuildError as error:
@@ -207,31 +306,41 @@ class Run:
                 raise ValueError(
                     f"{error} `halluscope answer` did not write this file; name a new file."
                 ) from error
-            if not isinstance(row, dict) or not isinstance(row.get(RUN), dict):
-                raise ValueError(f"{where} was not written by `halluscope answer`; name a new file.")
-            if other := [name for name in self.settings if row[RUN].get(name) != self.settings[name]]:
-                said = ", ".join(
-                    f"{name} {short_repr(row[RUN].get(name))}, not {short_repr(self.settings[name])}"
-                    for name in other
-                )
-                raise ValueError(
-                    f"{where} was made with {said}. Name a new file, or repeat the earlier settings."
-                )
+            self._check_line(row, where)
             if is_whole:
-                done[self._name(row)] = row.get("usage", {})
+                usage[self._name(row)] = row.get("usage", {})
                 end += len(line)
-        return done, end
+        return Written(usage, end)
+
+    def _check_line(self, row: Any, where: str) -> None:
+        """Check that a line has this run's settings."""
+        if not isinstance(row, dict) or not isinstance(row.get(RUN), dict):
+            raise ValueError(f"{where} was not written by `halluscope answer`; name a new file.")
+        differences = []
+        for name, value in self.settings.items():
+            earlier = row[RUN].get(name)
+            if earlier != value:
+                differences.append(f"{name} {short_repr(earlier)}, not {short_repr(value)}")
+        if differences:
+            raise ValueError(
+                f"{where} was made with {', '.join(differences)}. Name a new file, or repeat the earlier settings."
+            )
 
     def _begins(self, line: bytes) -> bool:
         """Whether a line that is cut off is the beginning of a line that `answer` writes for this source."""
-        begins = (
-            json.dumps({**about(row, self.source.dataset.key), column: ""}).removesuffix('"}').encode()
-            for row in self.source.rows
-            for column in (FIRST, "response")
-        )
-        return any(line.startswith(begin) or begin.startswith(line) for begin in begins)
+        for row in self.source.rows:
+            columns = identifying(row, self.source.dataset.key)
+            for name in (FIRST, "response"):
+                beginning = json.dumps(columns | {name: ""}).removesuffix('"}').encode()
+                if line.startswith(beginning) or beginning.startswith(line):
+                    return True
+        return False
 
 
-def about(row: Row, id: tuple[str, ...]) -> dict[str, Any]:
-    """Return the columns of a row that a line repeats, which identify its question."""
-    return {name: row[name] for name in (*id, "image_id", "question") if name in row}
+def identifying(row: Row, key: tuple[str, ...]) -> dict[str, Any]:
+    """Return the columns of a row that identify its question: its key, its image, and the question."""
+    columns = {name: row[name] for name in key if name in row}
+    for name in ("image_id", "question"):
+        if name in row:
+            columns[name] = row[name]
+    return columns

@@ -11,10 +11,9 @@ of the scores with added noise (Gumbel's). Each question has its own seed, so it
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby, islice
-from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from PIL.Image import Image
 
@@ -22,7 +21,7 @@ from halluscope.errors import JudgingFailed, needs
 from halluscope.files.pictures import data_uri
 from halluscope.judging.client import DOWN_AFTER, ENDPOINT, Failure
 from halluscope.judging.endpoint import EMPTY, ENDS, Endpoint, chat_of, disarmed, part_of, reply_of
-from halluscope.judging.judge import AT_ONCE, SEED
+from halluscope.judging.judge import AT_ONCE
 from halluscope.judging.models import weights
 from halluscope.judging.models.language_model import placed
 from halluscope.judging.models.ray_pool import Pool
@@ -45,8 +44,12 @@ TIMEOUT = 300.0
 # The keys of a message for what a model thought before its response
 REASONING = ("reasoning_content", "reasoning")
 
+# Three turns by which `check_turns` finds out whether a chat template shows all of them
+TURNS = ("What is there?", "There is a cup.", "Is it?")
 
-class Asked(NamedTuple):
+
+@dataclass(frozen=True)
+class Asked:
     """A question to a model."""
 
     turns: tuple[str, ...]  # the prompt, after a first turn and its reply if there is one
@@ -54,49 +57,85 @@ class Asked(NamedTuple):
     seed: int | None = None  # of the draw; None for the likeliest response
 
 
-# A response, and further columns of its line
-Response = tuple[str, dict[str, Any]]
+@dataclass(frozen=True)
+class Response:
+    """A model's response."""
+
+    text: str
+    columns: dict[str, Any] = field(default_factory=dict)  # further columns of its line
 
 
-def batches(asked: Sequence[Asked], size: int) -> Iterator[list[int]]:
+@dataclass(frozen=True)
+class Draws:
+    """How the responses to a batch of prompts are drawn."""
+
+    temperature: float
+    seeds: Sequence[int]  # a seed per prompt
+
+
+def batches(questions: Sequence[Asked], size: int) -> Iterator[list[int]]:
     """Yield the indices of questions that run together: all have an image, or none has."""
-    for _, alike in groupby(range(len(asked)), key=lambda i: asked[i].image is None):
-        while batch := list(islice(alike, size)):
+    batch: list[int] = []
+    with_image = False
+    for index, question in enumerate(questions):
+        has_image = question.image is not None
+        if batch and (len(batch) == size or has_image != with_image):
             yield batch
+            batch = []
+        with_image = has_image
+        batch.append(index)
+    if batch:
+        yield batch
 
 
 class Noise:
     """Adds noise to the scores of the next tokens, [prompts, tokens], when transformers' `generate` calls it."""
 
     def __init__(self, torch: Any, temperature: float, seeds: Sequence[int]) -> None:
-        self._torch, self._temperature = torch, temperature
-        self._draws = [torch.Generator().manual_seed(seed) for seed in seeds]
+        self._torch = torch
+        self._temperature = temperature
+        self._generators = [torch.Generator().manual_seed(seed) for seed in seeds]
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         """Return scores whose maximum is the drawn token."""
         # Gumbel noise, in double precision: in single precision, an exponential is 0 too often
-        empty = self._torch.empty(scores.shape[1], dtype=self._torch.float64)
-        even = self._torch.stack([empty.exponential_(generator=draws).clone() for draws in self._draws])
-        return scores / self._temperature - even.clamp_(min=2.0**-60).log_().to(scores)
+        row = self._torch.empty(scores.shape[1], dtype=self._torch.float64)
+        rows = [row.exponential_(generator=generator).clone() for generator in self._generators]
+        exponentials = self._torch.stack(rows).clamp_(min=2.0**-60)
+        return scores / self._temperature - exponentials.log_().to(scores)
 
 
 class Vlm:
-    """An image-text-to-text model and its processor. Code that comes with a model is never run."""
+    """An image-text-to-text model and its processor. Code that comes with a model is never run.
+
+    Args:
+        model: its folder, or its Hub id, which may end in @ and a revision.
+        device: torch's name of the device, or `SEVERAL_GPUS`; None for a GPU if there is one.
+
+    Raises:
+        ValueError: if there is no such model or device, or the model cannot be loaded.
+    """
 
     at_once = 1
 
     def __init__(self, model: str, device: str | None = None) -> None:
         is_folder = path_of(model).is_dir()
-        name, _, revision = (str(path_of(model)), "", "") if is_folder else model.partition("@")
-        if not is_folder and (name.startswith((".", "/", "~")) or name.count("/") != 1):
-            raise ValueError(f"There is no model {model!r}; expected a folder, or a Hub id (org/name).")
+        if is_folder:
+            name = str(path_of(model))
+            revision = ""
+        else:
+            name, _, revision = model.partition("@")
+            if name.startswith((".", "/", "~")) or name.count("/") != 1:
+                raise ValueError(f"There is no model {model!r}; expected a folder, or a Hub id (org/name).")
         with needs("Answering", "judge"):
             import torch
             from transformers import AutoModelForImageTextToText, AutoProcessor, LogitsProcessorList
-        self._torch, self._steps = torch, LogitsProcessorList
-        spread = {"device_map": device} if device == SEVERAL_GPUS else {}
-        place, dtype = placed(None if spread else device)
+        self._torch = torch
+        self._steps = LogitsProcessorList
         options: dict[str, Any] = {"trust_remote_code": False, "revision": revision or "main"}
+        is_spread = device == SEVERAL_GPUS
+        place, dtype = placed(None if is_spread else device)
+        spread = {"device_map": device} if is_spread else {}
         try:
             with hub_or_cache():
                 self._processor = AutoProcessor.from_pretrained(name, **options)
@@ -107,61 +146,129 @@ class Vlm:
                 "or a Hub id of a model of images and text, which AutoModelForImageTextToText loads; code that comes "
                 "with a model is never run."
             ) from error
-        self._model = (loaded if spread else loaded.to(place)).eval()
+        if not is_spread:
+            loaded = loaded.to(place)
+        self._model = loaded.eval()
+        self._set_up_prompts()
+        # the model's name and revision, never a path, and the precision
+        if is_folder:
+            known = weights.find(name).key
+        else:
+            commit = getattr(self._model.config, "_commit_hash", None) or "unknown"
+            known = f"{name}@{str(commit)[:12]}"
+        precision = str(self._model.dtype).removeprefix("torch.")
+        self.key = f"{known}:{precision}"
+
+    def _set_up_prompts(self) -> None:
+        """Find out how this model's prompts are made."""
         self._tokenizer = getattr(self._processor, "tokenizer", self._processor)
         self._tokenizer.padding_side = "left"  # a reply begins where its prompt ends
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
         self._mark = getattr(self._processor, "image_token", None)
-        owners = (self._processor, self._tokenizer)
-        self._chat: Any = next((one for one in owners if getattr(one, "chat_template", None)), None)
-        self._in_parts = (
-            True  # whether the chat template takes images as parts of a turn; else it takes only text
-        )
-        self._in_parts = self._chat is self._processor or self._reads_parts()
-        template = None if self._chat is None else json.dumps(self._chat.chat_template, sort_keys=True)
+        self._chat: Any = None  # what has the chat template
+        if getattr(self._processor, "chat_template", None):
+            self._chat = self._processor
+        elif getattr(self._tokenizer, "chat_template", None):
+            self._chat = self._tokenizer
+        # whether the chat template takes images as parts of a turn; else it takes only text
+        self._in_parts = self._reads_parts()
         # 8 hexadecimal digits of the chat template's sha256; "no" without a chat template
-        self.chat = hashlib.sha256(template.encode()).hexdigest()[:8] if template else "no"
-        # the model's name and revision, never a path, and the precision
-        commit = str(getattr(self._model.config, "_commit_hash", None) or "unknown")[:12]
-        known = weights.find(name).key if is_folder else f"{name}@{commit}"
-        self.key = f"{known}:{str(self._model.dtype).removeprefix('torch.')}"
+        self.chat = "no"
+        if self._chat is not None:
+            template = json.dumps(self._chat.chat_template, sort_keys=True)
+            self.chat = hashlib.sha256(template.encode()).hexdigest()[:8]
+
+    def _reads_parts(self) -> bool:
+        if self._chat is None:
+            return False
+        if self._chat is self._processor:
+            return True
+        try:
+            text = self._in_template(_parts(["?"], with_image=True))
+        except Exception:  # jinja's errors and Python's
+            return False
+        shows_image = not isinstance(self._mark, str) or self._mark in text
+        return shows_image and "'type'" not in text
 
     def check_turns(self) -> None:
-        turns = "What is there?", "There is a cup.", "Is it?"
+        """Check that the model can be shown an earlier turn.
+
+        Raises:
+            ValueError: if its chat template cannot show one, or is missing.
+        """
+        prompt = ""
         try:
-            prompt = self._rendered(turns, with_image=False)
-            wrong = "leaves out earlier turns" if self._chat else "is missing"
+            prompt = self._rendered(TURNS, with_image=False)
+            wrong = "is missing" if self._chat is None else "leaves out earlier turns"
         except Exception as error:  # jinja's errors and Python's
-            prompt, wrong = "", f"fails on a second turn ({type(error).__name__}: {one_line(error, 200)})"
-        if not all(turn in prompt for turn in turns):
+            wrong = f"fails on a second turn ({type(error).__name__}: {one_line(error, 200)})"
+        if not all(turn in prompt for turn in TURNS):
             raise ValueError(
                 f"A first turn needs a chat template, and that of {self.key} {wrong}; leave out the first turn, or use "
                 "a model whose chat template takes several turns."
             )
 
     def replies(
-        self, asked: Sequence[Asked], max_new_tokens: int, temperature: float, batch_size: int
+        self, questions: Sequence[Asked], max_new_tokens: int, temperature: float, batch_size: int
     ) -> Iterator[tuple[int, Response]]:
-        """Generate responses, batch by batch."""
-        for batch in batches(asked, batch_size):
-            turns, opens, seeds = zip(*(asked[i] for i in batch), strict=True)
-            images = [image() for image in opens if image] or None
-            draws = None if seeds[0] is None else (temperature, seeds)
-            for i, text in zip(batch, self.reply(turns, images, max_new_tokens, draws), strict=True):
-                yield i, (text, {})
+        """Yield each question's index with its response, batch by batch."""
+        for batch in batches(questions, batch_size):
+            together = [questions[index] for index in batch]
+            turns = [question.turns for question in together]
+            images = [question.image() for question in together if question.image is not None]
+            seeds = [question.seed for question in together if question.seed is not None]
+            draws = Draws(temperature, seeds) if seeds else None
+            texts = self.reply(turns, images or None, max_new_tokens, draws)
+            for index, text in zip(batch, texts, strict=True):
+                yield index, Response(text)
 
     def reply(
         self,
         prompts: Sequence[Sequence[str]],
         images: Sequence[Image] | None,
         max_new_tokens: int,
-        draws: tuple[float, Sequence[int]] | None = None,
+        draws: Draws | None = None,
     ) -> list[str]:
-        """Generate responses to prompts, in turns, each about its image, or all without images.
+        """Generate responses to prompts.
 
-        `draws` are the temperature and a seed per prompt; without them decoding is greedy.
+        Args:
+            prompts: each prompt as turns.
+            images: an image per prompt; None for prompts without images.
+            max_new_tokens: the most tokens of a response.
+            draws: how responses are drawn; None for the likeliest ones.
+
+        Raises:
+            ValueError: if the model does not take these prompts, or memory runs out.
         """
+        inputs = self._inputs(prompts, images)
+        noise = []
+        if draws is not None:
+            noise.append(Noise(self._torch, draws.temperature, draws.seeds))
+        try:
+            inputs = inputs.to(self._model.device, self._model.dtype)
+            with self._torch.inference_mode():
+                ids = self._model.generate(
+                    **inputs,
+                    max_new_tokens=max_new_tokens,
+                    do_sample=False,
+                    num_beams=1,
+                    pad_token_id=self._tokenizer.pad_token_id,
+                    logits_processor=self._steps(noise),
+                )
+        except self._torch.OutOfMemoryError as error:
+            raise ValueError(
+                f"{len(prompts)} prompts at a time do not fit into memory: {error}. Use a smaller batch size."
+            ) from error
+        prompt_ids = inputs["input_ids"]
+        length = prompt_ids.shape[1]
+        # some models return only the new tokens
+        if ids.shape[1] >= length and bool((ids[:, :length] == prompt_ids).all()):
+            ids = ids[:, length:]
+        return [text.strip() for text in self._tokenizer.batch_decode(ids, skip_special_tokens=True)]
+
+    def _inputs(self, prompts: Sequence[Sequence[str]], images: Sequence[Image] | None) -> Any:
+        """Return prompts and images as the model takes them."""
         try:
             texts = [self._rendered(turns, images is not None) for turns in prompts]
         except Exception as error:  # jinja's errors and Python's
@@ -169,14 +276,16 @@ class Vlm:
                 f"The model's chat template cannot be used ({type(error).__name__}: {one_line(error, 200)}). Correct "
                 "the template, or use another model."
             ) from error
-        begun = self._tokenizer.bos_token is not None and texts[0].startswith(self._tokenizer.bos_token)
+        options = {}
+        begin = self._tokenizer.bos_token
+        if begin is not None and texts[0].startswith(begin):  # the template wrote it
+            options["add_special_tokens"] = False
+        image_lists = None
+        if images is not None:
+            image_lists = [[image] for image in images]
         try:
-            given = self._processor(
-                text=texts,
-                images=None if images is None else [[image] for image in images],
-                padding=True,
-                return_tensors="pt",
-                **({"add_special_tokens": False} if begun else {}),
+            return self._processor(
+                text=texts, images=image_lists, padding=True, return_tensors="pt", **options
             )
         except Exception as error:  # each processor raises its own, such as for an image that is too narrow
             sizes = ", ".join(f"{image.width} x {image.height}" for image in images or ()) or "no"
@@ -184,46 +293,30 @@ class Vlm:
                 f"The model's processor does not take these {len(texts)} prompts, with images of {sizes} pixels "
                 f"({type(error).__name__}: {one_line(error, 300)})."
             ) from error
-        try:
-            given = given.to(self._model.device, self._model.dtype)
-            with self._torch.inference_mode():
-                ids = self._model.generate(
-                    **given,
-                    max_new_tokens=max_new_tokens,
-                    do_sample=False,
-                    num_beams=1,
-                    pad_token_id=self._tokenizer.pad_token_id,
-                    logits_processor=self._steps([Noise(self._torch, *draws)] if draws else []),
-                )
-        except self._torch.OutOfMemoryError as error:
-            raise ValueError(
-                f"{len(prompts)} prompts at a time do not fit into memory: {error}. Use a smaller batch size."
-            ) from error
-        asked = given["input_ids"]
-        if ids.shape[1] >= asked.shape[1] and bool((ids[:, : asked.shape[1]] == asked).all()):
-            ids = ids[:, asked.shape[1] :]  # some models return only the new tokens
-        return [text.strip() for text in self._tokenizer.batch_decode(ids, skip_special_tokens=True)]
 
     def _rendered(self, turns: Sequence[str], with_image: bool) -> str:
         """Return the user's and the model's turns as the processor takes them, with the image in the first."""
-        contents: list[Any] = [*turns]
         if self._in_parts:
-            contents = [[{"type": "text", "text": text}] for text in turns]
-            contents[0] = [{"type": "image"}] * with_image + contents[0]
-        elif with_image and isinstance(self._mark, str):
+            return self._in_template(_parts(turns, with_image))
+        contents = list(turns)
+        if with_image and isinstance(self._mark, str):
             contents[0] = f"{self._mark}\n{contents[0]}"
+        return self._in_template(contents)
+
+    def _in_template(self, contents: Sequence[Any]) -> str:
+        """Return turns in the chat template; without one, the last turn alone."""
         if self._chat is None:
             return str(contents[-1])
-        return str(
-            self._chat.apply_chat_template(chat_of(contents), add_generation_prompt=True, tokenize=False)
-        )
+        chat = chat_of(contents)
+        return str(self._chat.apply_chat_template(chat, add_generation_prompt=True, tokenize=False))
 
-    def _reads_parts(self) -> bool:
-        try:
-            text = self._rendered(["?"], with_image=True)
-        except Exception:  # jinja's errors and Python's
-            return False
-        return "'type'" not in text and (not isinstance(self._mark, str) or self._mark in text)
+
+def _parts(turns: Sequence[str], with_image: bool) -> list[list[dict[str, str]]]:
+    """Return turns as lists of parts, with the image in the first turn."""
+    contents = [[{"type": "text", "text": turn}] for turn in turns]
+    if with_image:
+        contents[0].insert(0, {"type": "image"})
+    return contents
 
 
 class Workers:
@@ -232,26 +325,44 @@ class Workers:
     def __init__(self, model: str, device: str | None, workers: int) -> None:
         self._pool = Pool(partial(Vlm, model, device), model, workers, on_gpus=device != "cpu")
         self.at_once = workers * BATCHES
-        (self.key, self.chat), *_ = self._pool.each(attrgetter("key", "chat"))
+        keys_and_chats = self._pool.each(_key_and_chat)  # of each worker; all are alike
+        self.key, self.chat = keys_and_chats[0]
 
     def check_turns(self) -> None:
+        """Check that the model can be shown an earlier turn."""
         self._pool.each(Vlm.check_turns)
 
-    def replies(self, asked: Sequence[Asked], *how: Any) -> Iterator[tuple[int, Response]]:
+    def replies(
+        self, questions: Sequence[Asked], max_new_tokens: int, temperature: float, batch_size: int
+    ) -> Iterator[tuple[int, Response]]:
         """Yield each question's index with its response, batch by batch as workers return them."""
-        *_, batch_size = how
-        tasks = ((batch, [_opened(asked[i]) for i in batch], *how) for batch in batches(asked, batch_size))
-        for responses in self._pool.map(_replies, tasks):
+
+        def tasks() -> Iterator[tuple[Any, ...]]:
+            for batch in batches(questions, batch_size):
+                opened = [_opened(questions[index]) for index in batch]
+                yield batch, opened, max_new_tokens, temperature
+
+        for responses in self._pool.map(_replies_to_batch, tasks()):
             yield from responses
 
 
-def _replies(model: Vlm, batch: list[int], *asked: Any) -> list[tuple[int, Response]]:
-    return [(batch[i], response) for i, response in model.replies(*asked)]
+def _key_and_chat(model: Vlm) -> tuple[str, str]:
+    return model.key, model.chat
 
 
-def _opened(asked: Asked) -> Asked:
+def _replies_to_batch(
+    model: Vlm, batch: Sequence[int], questions: Sequence[Asked], max_new_tokens: int, temperature: float
+) -> list[tuple[int, Response]]:
+    """Return each question's index, as `batch` names it, with its response."""
+    replies = model.replies(questions, max_new_tokens, temperature, batch_size=len(questions))
+    return [(batch[place], response) for place, response in replies]
+
+
+def _opened(question: Asked) -> Asked:
     """Return a question with its image, for another process, which may not have the image's file."""
-    return asked._replace(image=asked.image and partial(_same, asked.image()))
+    if question.image is None:
+        return question
+    return replace(question, image=partial(_same, question.image()))
 
 
 def _same(image: Image) -> Image:
@@ -267,58 +378,83 @@ class ServedVlm(Endpoint):
         settings = {"temperature": 0.0, "max_tokens": 16}
         super().__init__(model.removeprefix(ENDPOINT), settings, at_once=at_once, timeout=timeout)
         self.at_once = at_once
-        self._opened = False  # whether any reply has come
+        self._has_replied = False
 
     @property
     def key(self) -> str:
         """The model, a digest of the address if it is not OpenAI's, and the settings that the server refuses."""
-        refused = sorted(self.refused & {"temperature", SEED})
-        return ":".join([self.name, *(f"{name}=refused" for name in refused)])
+        parts = [self.name]
+        for name in ("seed", "temperature"):
+            if name in self.refused:
+                parts.append(f"{name}=refused")
+        return ":".join(parts)
 
     def probe(self, draws: bool) -> "ServedVlm":
         """Find out which settings the server refuses, before `key` is read."""
-        self.probe_settings(**({SEED: 0} if draws else {}))
+        if draws:
+            self.probe_settings(seed=0)
+        else:
+            self.probe_settings()
         return self
 
     def check_turns(self) -> None:
         """Pass: a chat has any number of turns."""
 
     def replies(
-        self, asked: Sequence[Asked], max_new_tokens: int, temperature: float, batch_size: int
+        self, questions: Sequence[Asked], max_new_tokens: int, temperature: float, batch_size: int
     ) -> Iterator[tuple[int, Response]]:
-        """Ask many questions at once; one that gets no response is counted in `failures`."""
+        """Yield each question's index with its response, as they come; one that gets none is counted in `failures`.
+
+        Raises:
+            JudgeUnavailable: if the server does not serve the model.
+        """
         sent: list[int] = []
-        bodies = self._bodies(asked, sent, max_new_tokens, temperature)
-        for index, response in self.each(bodies, _read):
-            if not isinstance(response, Failure):
-                self._opened = True
-                yield sent[index], response
-            elif not self._opened and response.status >= 400 and self.failures.total() >= DOWN_AFTER:
+        requests = self._requests(questions, sent, max_new_tokens, temperature)
+        for request, response in self.each(requests, _read):
+            if isinstance(response, Response):
+                self._has_replied = True
+                yield sent[request], response
+                continue
+            is_refused = response.status >= 400 and self.failures.total() >= DOWN_AFTER
+            if is_refused and not self._has_replied:
                 raise self.client.unavailable(response)
 
-    def check_complete(self) -> None:
-        if self.failures:
-            reasons = ", ".join(f"{count:,} x {one_line(why)}" for why, count in self.failures.most_common(3))
-            raise JudgingFailed(
-                f"{self.failures.total():,} questions got no response ({reasons}). Repeat the command to ask these "
-                "again."
-            )
-
-    def _bodies(
-        self, asked: Sequence[Asked], sent: list[int], max_new_tokens: int, temperature: float
+    def _requests(
+        self, questions: Sequence[Asked], sent: list[int], max_new_tokens: int, temperature: float
     ) -> Iterator[dict[str, Any]]:
         """Yield the requests, and note in `sent` which question each is for."""
-        for i, one in enumerate(asked):
-            image = data_uri(one.image()) if one.image else ""
-            if len(image) * 3 // 4 > LARGEST_IMAGE * 1_000_000:
-                self.failures[f"an image of more than {LARGEST_IMAGE} MB"] += 1
-                continue
-            sent.append(i)
-            shown = [{"type": "image_url", "image_url": {"url": image}}] if image else []
-            first, *others = one.turns
-            first_turn = [*shown, {"type": "text", "text": disarmed(first)}]
-            own = {"max_tokens": max_new_tokens, "temperature": temperature, SEED: one.seed}
-            yield self.request(first_turn, *others, **own)
+        for index, question in enumerate(questions):
+            first_turn: list[dict[str, Any]] = [{"type": "text", "text": disarmed(question.turns[0])}]
+            if question.image is not None:
+                image = data_uri(question.image())
+                if len(image) * 3 // 4 > LARGEST_IMAGE * 1_000_000:
+                    self.failures[f"an image of more than {LARGEST_IMAGE} MB"] += 1
+                    continue
+                first_turn.insert(0, {"type": "image_url", "image_url": {"url": image}})
+            sent.append(index)
+            yield self.request(
+                first_turn,
+                *question.turns[1:],
+                max_tokens=max_new_tokens,
+                temperature=temperature,
+                seed=question.seed,
+            )
+
+    def check_complete(self) -> None:
+        """Check that every question got a response.
+
+        Raises:
+            JudgingFailed: if some did not.
+        """
+        if not self.failures:
+            return
+        reasons = []
+        for reason, count in self.failures.most_common(3):
+            reasons.append(f"{count:,} x {one_line(reason)}")
+        raise JudgingFailed(
+            f"{self.failures.total():,} questions got no response ({', '.join(reasons)}). Repeat the command to ask "
+            "these again."
+        )
 
 
 def _read(completion: Any) -> Response | Failure:
@@ -328,20 +464,29 @@ def _read(completion: Any) -> Response | Failure:
         return text
     choice = completion["choices"][0]
     message = choice["message"]
-    thought = next((message[name] for name in REASONING if isinstance(message.get(name), str)), "")
+    reasoning = ""
+    for name in REASONING:
+        if isinstance(message.get(name), str):
+            reasoning = message[name]
+            break
     if isinstance(text, Failure):
         refusal = message.get("refusal")
-        if message.get("content") is not None or not (refusal or thought):
+        if message.get("content") is not None or not (refusal or reasoning):
             return text
         text = redact(refusal) if isinstance(refusal, str) else ""
+    columns: dict[str, Any] = {}
     counts = part_of(completion, "usage")
-    names = ("prompt_tokens", "completion_tokens")
-    more = {
-        "usage": {name: counts[name] for name in names if isinstance(counts.get(name), int)},
-        "finish_reason": "length" if choice["finish_reason"] == "length" else "",
-        "reasoning": redact(thought),
-    }
-    return text.strip(), {name: value for name, value in more.items() if value}
+    usage = {}
+    for name in ("prompt_tokens", "completion_tokens"):
+        if isinstance(counts.get(name), int):
+            usage[name] = counts[name]
+    if usage:
+        columns["usage"] = usage
+    if choice["finish_reason"] == "length":
+        columns["finish_reason"] = "length"
+    if reasoning:
+        columns["reasoning"] = redact(reasoning)
+    return Response(text.strip(), columns)
 
 
 Model = Vlm | Workers | ServedVlm

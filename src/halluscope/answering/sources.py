@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -37,13 +37,20 @@ class Source:
 
     def image(self, row: Row) -> Image | None:
         """Return a row's image; None if the row has no image. Rows with the same image share one object."""
-        return None if row[self.key] is None else self.find(row[self.key])
+        if row[self.key] is None:
+            return None
+        return self.find(row[self.key])
 
     def prompt(self, prompt: str | None = None) -> str:
         """Return the prompt of all rows, as the file of responses records it; "{prompt}" if the rows differ in it."""
-        own = self.rows.unique("prompt") if "prompt" in self.rows.column_names else [None]
-        found = {prompt} if prompt else {self.benchmark.prompt_of(one) for one in own}
-        return found.pop() if len(found) == 1 else "{prompt}"
+        if prompt:
+            return prompt
+        if "prompt" not in self.rows.column_names:
+            return self.benchmark.prompt_of(None)
+        prompts = {self.benchmark.prompt_of(in_row) for in_row in self.rows.unique("prompt")}
+        if len(prompts) == 1:
+            return prompts.pop()
+        return "{prompt}"
 
     def digest(self, prompt: str | None = None) -> str:
         """Return 8 hexadecimal digits that identify these questions in this order."""
@@ -53,13 +60,19 @@ class Source:
         return digest.hexdigest()[:8]
 
     def only(self, wanted: Callable[[Row], bool]) -> "Source":
-        kept = [place for place, row in enumerate(self.rows) if wanted(row)]
+        kept = [index for index, row in enumerate(self.rows) if wanted(row)]
         return replace(self, rows=self.rows.select(kept))
 
 
 def where(name: str) -> str:
-    if given := os.environ.get(DATASETS):
-        return f"{path_of(given)}/{name}"
+    """Return where a dataset of this name is: its folder, or its Hub id.
+
+    Raises:
+        ValueError: if it is not built.
+    """
+    place = os.environ.get(DATASETS)
+    if place:
+        return f"{path_of(place)}/{name}"
     if (home(name) / "data").is_dir():
         return str(home(name))
     raise ValueError(
@@ -71,29 +84,49 @@ def where(name: str) -> str:
 def open_source(
     source: str, images: str | None = None, dataset: Dataset | None = None, keep: int | None = None
 ) -> Source:
-    named, configs = Written.of(source), config_names(source)
-    known = [dataset] if dataset else registry.datasets()
-    config = named.config or next((one.config for one in known if one.config in configs), None)
+    """Open a dataset to ask about its rows.
+
+    Args:
+        source: the dataset as a user names it, a folder or a Hub id.
+        images: the folder of the images; None for those that the dataset holds.
+        dataset: which dataset it is; None to tell it by its columns.
+        keep: how many images stay open; None for all.
+
+    Raises:
+        ValueError: if it is no dataset of a benchmark, or is not the named one.
+        NoImages: if it was built without images, and no folder is named.
+    """
+    named = Written.of(source)
+    configs = config_names(source)
+    config = named.config
+    if config is None:
+        config = _config_of_rows(configs, dataset)
     rows = _rows(replace(named, config=config))
-    columns = rows.column_names
-    benchmark, found = (
-        (registry.benchmark(dataset.name), dataset) if dataset else registry.with_columns(columns)
-    )
-    if missing := {*found.id, *found.columns} - {*columns}:
+    if dataset is None:
+        benchmark, dataset = registry.with_columns(rows.column_names)
+    else:
+        benchmark = registry.benchmark(dataset.name)
+    absent = set(dataset.id).union(dataset.columns).difference(rows.column_names)
+    if absent:
         raise ValueError(
-            f"The dataset {source} has no column {' or '.join(sorted(missing))}; expected the dataset {found.name}."
+            f"The dataset {source} has no column {' or '.join(sorted(absent))}; expected the dataset {dataset.name}."
         )
-    stored = _rows(replace(named, config=found.images)) if found.images and found.images in configs else rows
-    name = named.folder.resolve().name if named.folder else named.name
-    name = f"{name}:{config}" if config else name
-    if "image" in columns:
+    name = named.name
+    if named.folder is not None:
+        name = named.folder.resolve().name
+    if config:
+        name = f"{name}:{config}"
+    stored = rows
+    if dataset.images and dataset.images in configs:
+        stored = _rows(replace(named, config=dataset.images))
+    if "image" in rows.column_names:
         rows = rows.remove_columns("image")
-    key = found.image_key
+    key = dataset.image_key
     wanted = set(rows.unique(key)) - {None}
     if images is not None:
-        find = _in_folder(path_of(images), wanted, stored, found, name, keep)
+        find = _in_folder(path_of(images), wanted, stored, dataset, name, keep=keep)
     elif "image" in stored.column_names:
-        find = pictures.of_table(stored, key, wanted, name, keep, named.folder)
+        find = pictures.of_table(stored, key, wanted, name, keep, folder=named.folder)
     else:
         raise NoImages(
             f"{name} was built without images; build it with them, or name the folder that holds them (--images, in "
@@ -104,12 +137,21 @@ def open_source(
         try:
             return find(value)
         except HalluscopeError as error:
-            row = list(rows[key]).index(value)
+            index = list(rows[key]).index(value)
             raise type(error)(
-                f"{key} {value!r:.80}, which row {row:,} of {name} asks about: {error}"
+                f"{key} {value!r:.80}, which row {index:,} of {name} asks about: {error}"
             ) from error
 
-    return Source(benchmark, found, name, rows, find_or_name_row, key)
+    return Source(benchmark, dataset, name, rows, find=find_or_name_row, key=key)
+
+
+def _config_of_rows(configs: Collection[str], dataset: Dataset | None) -> str | None:
+    """Return the config that holds the rows of the dataset, or of any dataset; None for the only config."""
+    datasets = registry.datasets() if dataset is None else [dataset]
+    for known in datasets:
+        if known.config in configs:
+            return known.config
+    return None
 
 
 def _rows(source: Written) -> Any:
@@ -122,15 +164,20 @@ def _rows(source: Written) -> Any:
 def _in_folder(
     folder: Path, wanted: set[Any], stored: Any, dataset: Dataset, name: str, keep: int | None
 ) -> Find:
+    """Return a function that finds a dataset's images in a folder, by the file names of `stored` or by their keys."""
     if dataset.file in stored.column_names:
-        names = dict(zip(stored[dataset.image_key], stored[dataset.file], strict=True))
+        keys = stored[dataset.image_key]
+        names = dict(zip(keys, stored[dataset.file], strict=True))
     else:
-        names = pictures.called(folder, wanted)
-    names = {value: names.get(value, str(value)) for value in wanted}
-    if odd := [value for value, file in names.items() if not isinstance(file, str)]:
-        raise ValueError(f"The image {odd[0]} of {name} has no file name, but {short_repr(names[odd[0]])}.")
-    find = pictures.of_folder(folder, {*names.values()}, keep)
-    return lambda value: find(names[value])
+        names = pictures.file_names(folder, wanted)
+    file_of_key = {}
+    for value in wanted:
+        file = names.get(value, str(value))
+        if not isinstance(file, str):
+            raise ValueError(f"The image {value} of {name} has no file name, but {short_repr(file)}.")
+        file_of_key[value] = file
+    find = pictures.of_folder(folder, set(file_of_key.values()), keep)
+    return lambda value: find(file_of_key[value])
 
 
 def find_images(
@@ -142,10 +189,14 @@ def find_images(
     """
     if not dataset:
         path = path_of(folder or "")
-        names = pictures.called(path, wanted)
-        return names, pictures.of_folder(path, {*names.values()}, keep=0)
+        file_of_name = pictures.file_names(path, wanted)
+        return file_of_name, pictures.of_folder(path, set(file_of_name.values()), keep=0)
     source = open_source(dataset, folder, keep=0)
-    keys, columns = source.rows[source.key], (source.key, source.dataset.file)
-    named = [source.rows[column] for column in columns if column in source.rows.column_names]
-    known = {str(name): key for names in named for key, name in zip(keys, names, strict=True)}
-    return {name: key for name, key in known.items() if key is not None}, source.find
+    key_of_name = {}
+    for column in (source.key, source.dataset.file):
+        if column not in source.rows.column_names:
+            continue
+        for key, name in zip(source.rows[source.key], source.rows[column], strict=True):
+            if key is not None:
+                key_of_name[str(name)] = key
+    return key_of_name, source.find

@@ -1,1 +1,71 @@
-"""One package ("room") per benchmark. `halluscope.registry` finds them; CONTRIBUTING.md says what each must hold."""
+"""The benchmarks, a package each. This list names them, so that none has to be imported to be named.
+
+tests/test_contract.py checks that the list has each package, with what its class says.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A benchmark in the list."""
+
+    name: str  # of its package and its metric
+    about: str  # what it measures, in a few words
+    datasets: tuple[str, ...] = ()  # its own
+    reads: tuple[str, ...] = ()  # those of other packages on which it is scored
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether responses are scored under it."""
+        return self.name != TRAINING and bool(self.datasets or self.reads)
+
+
+# The package without a metric: its dataset is for training.
+TRAINING = "object_enumeration"
+
+LISTED = (
+    Listed("amber", "descriptions and yes/no questions about existence, attributes, relations", ("amber",)),
+    Listed("chair", "object hallucination in captions, word by word", reads=("throne_coco",)),
+    Listed(
+        "dash_b",
+        "yes/no questions about objects, half of them on images that make models see what is not there",
+        ("dash_b",),
+    ),
+    Listed("gavie", "1,000 instructions: relevancy and accuracy, rated from 0 to 10", ("gavie",)),
+    Listed("hallusionbench", "control pairs of yes/no questions", ("hallusionbench",)),
+    Listed(
+        "haloquest",
+        "free-form questions with a false premise, too little context, or details that are hard to see",
+        ("haloquest",),
+    ),
+    Listed("hqh", "free-form questions: wrong main answers and false extra claims", ("hqh",)),
+    Listed("hqm", "how far a benchmark can be believed, from the scores of several models"),
+    Listed(
+        "humblebench",
+        "questions with five choices, of which the last says that none of the others is right",
+        ("humblebench",),
+    ),
+    Listed("mme", "yes/no questions about perception and cognition, two about each image", ("mme",)),
+    Listed("mmhal", "free-form questions of eight types, rated from 0 to 6", ("mmhal",)),
+    Listed(TRAINING, "training data: what is in an image, where, and what is not", ("object_enumeration",)),
+    Listed("openchair", "hallucinated nouns in captions, of any kind", ("openchair",)),
+    Listed(
+        "pope",
+        "yes/no questions about objects, sampled or complete",
+        ("pope", "repope", "pope_c", "pope_c_objects365"),
+    ),
+    Listed(
+        "throne",
+        "object hallucination in free-form descriptions",
+        ("throne_coco", "throne_objects365"),
+    ),
+)
+
+
+def listed(name: str) -> Listed | None:
+    """Return the benchmark of this name, or of the dataset of this name; None if there is none."""
+    for benchmark in LISTED:
+        if name == benchmark.name or name in benchmark.datasets:
+            return benchmark
+    return None

@@ -1,20 +1,14 @@
-"""Defines builders, and the command line that they share."""
+"""Defines builders."""
 
-import argparse
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from halluscope.arguments import Parser
-from halluscope.building.build_info import STATS
 from halluscope.building.output import Order
 from halluscope.building.spec import Spec, load
 from halluscope.errors import BuildError, HalluscopeError
-from halluscope.files.opening import read_json
-from halluscope.paths import path_of
-from halluscope.terminal import quiet, say, tell_error
-from halluscope.vocabularies import read_toml
+from halluscope.options import Option
 
 
 @dataclass(frozen=True)
@@ -27,8 +21,7 @@ class Builder:
     # takes an `Order` and the builder's own options, and returns the dataset's folder
     make: Callable[..., Path]
     images: str = ""  # the help of --images; "" for a builder that stores no images of its own
-    # the builder's own options as data: what `add_argument` takes, with the type "path" or "whole"
-    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    options: tuple[Option, ...] = ()  # the builder's own
 
     def build(
         self,
@@ -52,33 +45,3 @@ class Builder:
             raise
         except ValueError as error:  # of a bad row
             raise BuildError(str(error)) from error
-
-    def parser(self) -> argparse.ArgumentParser:
-        parser = Parser(
-            prog=f"halluscope build {self.name}",
-            description=self.about,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,  # `--images` is no short form of a builder's own `--images-count`
-        )
-        shared = read_toml(__file__, "options.toml")
-        images = shared["images"] if self.images else {}
-        for flag, option in {**shared["first"], **images, **self.options, **shared["last"]}.items():
-            types = {"type": {"path": path_of, "whole": int}[option["type"]]} if "type" in option else {}
-            parser.add_argument(flag, **{**option, **types, "help": option["help"].format(**vars(self))})
-        return parser
-
-    def main(self, argv: Sequence[str] | None = None) -> int:
-        options = vars(self.parser().parse_args(argv))
-        try:
-            with quiet(options.pop("quiet", False)):
-                out = self.build(**options)
-        except (ValueError, OSError, ImportError) as error:
-            tell_error(error)
-            return 2
-        stats = read_json(out / STATS)
-        counts = [f"{value:,} {key}" for key, value in stats["counts"].items() if isinstance(value, int)]
-        say(f"{out}: {', '.join(counts).replace('_', ' ')}{' (a subset)' if stats['subset'] else ''}")
-        for table in stats["tables"]:
-            config = "" if table["config"] == "default" else f"{table['config']!r}, "
-            say(f"load_dataset({str(out)!r}, {config}split={table['split']!r})")
-        return 0

@@ -48,26 +48,38 @@ class Spec:
     built_from: str | None = None  # the dataset of this project that this one is made from, without sources
 
     def matches(self, counts: Mapping[str, Any], subset: bool = False) -> bool:
-        """Whether a dataset with these counts is complete; `subset` allows one that is not."""
-        found = {key: counts.get(key) for key in self.expected}
-        if found != self.expected and not subset:
+        """Whether a dataset with these counts is complete; `subset` allows one that is not.
+
+        Raises:
+            BuildError: if it is not complete, and no subset is allowed.
+        """
+        counted = {name: counts.get(name) for name in self.expected}
+        is_complete = counted == self.expected
+        if not is_complete and not subset:
             raise BuildError(
-                f"{self.name} is expected to hold {_listed(self.expected)}; found {_listed(found)}. "
+                f"{self.name} is expected to hold {_listed(self.expected)}; found {_listed(counted)}. "
                 "Pass --subset if this is intended."
             )
-        return found == self.expected
+        return is_complete
+
+
+def _listed(counts: Mapping[str, int | None]) -> str:
+    parts = []
+    for name, count in counts.items():
+        if count is None:
+            parts.append(f"no {name}")
+        else:
+            parts.append(f"{count:,} {name}")
+    return ", ".join(parts)
 
 
 def load(name: str) -> Spec:
+    """Read the spec.toml of a dataset of this package."""
     return read(share("datasets", name, "spec.toml"))
 
 
 def read(file: Path) -> Spec:
     """Read a spec.toml; tests/building/test_building.py checks all that come with the package."""
     content = tomllib.loads(read_text(file))
-    sources = {name: Upstream(**source) for name, source in content["sources"].items()}
-    return Spec(**content | {"sources": sources, "file": file})
-
-
-def _listed(counts: Mapping[str, int | None]) -> str:
-    return ", ".join(f"{'no' if count is None else f'{count:,}'} {key}" for key, count in counts.items())
+    sources = {name: Upstream(**source) for name, source in content.pop("sources").items()}
+    return Spec(**content, sources=sources, file=file)

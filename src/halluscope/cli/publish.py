@@ -1,11 +1,13 @@
 """`halluscope publish`: puts datasets, metrics and results on the Hub; without --upload it is a dry run."""
 
-from argparse import Namespace
 from collections.abc import Callable, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from halluscope import registry
+from halluscope.cli.parameters import Folder
 from halluscope.errors import HubError
 from halluscope.terminal import say
 
@@ -15,43 +17,105 @@ if TYPE_CHECKING:  # imported at first use, because --help needs no Hub
 EVERY = "all"
 
 
-def publish_dataset(args: Namespace) -> None:
+Names = Annotated[list[str], Parameter(metavar="NAME...")]
+Org = Annotated[str, Parameter(help="the organization on the Hub, or your own user name")]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Upload:
+    """Whether anything is changed on the Hub."""
+
+    upload: Annotated[bool, Parameter(help="publish; without this, only show what would happen")] = False
+    public: Annotated[bool, Parameter(help="make new repositories public (default: private)")] = False
+
+
+def dataset(
+    names: Names,
+    /,
+    *,
+    org: Org,
+    folder: Folder | None = None,
+    subset: bool = False,
+    no_eval: bool = False,
+    upload: Upload = Upload(),
+) -> None:
+    """Publish datasets.
+
+    Args:
+        names: a dataset such as throne_coco; 'all' for all
+        folder: where it was built (default: where `halluscope build` puts it)
+        subset: publish even a subset or a changed copy of the dataset
+        no_eval: leave out eval.yaml, by which the Hub makes the dataset a benchmark
+    """
     from halluscope.hub import contents
 
-    unlicensed, folder = contents.unlicensed(), args.folder
-    for name, why in unlicensed.items() if EVERY in args.names else ():
-        say(f"left out: {name} has no licence ({why})")
+    unlicensed = contents.unlicensed()
+    if EVERY in names:
+        for name, why in unlicensed.items():
+            say(f"left out: {name} has no licence ({why})")
     has_many = folder is not None and not (folder / "stats.json").is_file()  # a folder for each dataset
-    _publish_named(
-        args,
-        [name for name in contents.datasets() if name not in unlicensed],
-        lambda name: contents.dataset(
-            name, args.org, folder / name if has_many else folder, args.subset, not args.no_eval
-        ),
-    )
+
+    def read(name: str) -> "Publication":
+        place = folder
+        if folder is not None and has_many:
+            place = folder / name
+        return contents.dataset(name, org, place, subset, not no_eval)
+
+    known = [name for name in contents.datasets() if name not in unlicensed]
+    _publish_named(names, known, read, org, upload)
 
 
-def publish_metric(args: Namespace) -> None:
+def metric(names: Names, /, *, org: Org, package: str | None = None, upload: Upload = Upload()) -> None:
+    """Publish metrics.
+
+    Args:
+        names: a metric such as throne; 'all' for all
+        package: where the Space installs this package from: the URL of a wheel, or git+https://...@TAG
+    """
     from halluscope.hub import contents
 
-    _publish_named(args, contents.metrics(), lambda name: contents.metric(name, args.org, args.package))
+    _publish_named(names, contents.metrics(), lambda name: contents.metric(name, org, package), org, upload)
 
 
-def publish_benchmark(args: Namespace) -> None:
+def benchmark(names: Names, /, *, org: Org, upload: Upload = Upload()) -> None:
+    """Publish repositories without data.
+
+    Args:
+        names: a dataset such as repope; 'all' for all
+    """
     from halluscope.hub import contents
 
     fit = [name for name in contents.datasets() if not contents.unfit(registry.benchmark(name))]
-    _publish_named(args, fit, lambda name: contents.benchmark(name, args.org))
+    _publish_named(names, fit, lambda name: contents.benchmark(name, org), org, upload)
 
 
-def publish_results(args: Namespace) -> None:
+def results(
+    run: Folder,
+    /,
+    *,
+    model: Annotated[str, Parameter(metavar="ORG/MODEL")],
+    benchmark: Annotated[str, Parameter(metavar="ORG/NAME")],
+    source: Annotated[str, Parameter(metavar="URL-OR-ORG/NAME")] = "",
+    upload: Upload = Upload(),
+) -> None:
+    """Publish a run's principal score.
+
+    Args:
+        run: a run that `halluscope score --out` wrote
+        model: the model on the Hub
+        benchmark: the dataset on the Hub whose leaderboard shows the result
+        source: where the run can be seen: a URL, or a dataset on the Hub that gets the run's folder
+    """
     from halluscope.hub import contents
 
-    _check_names(model=args.model, benchmark=args.benchmark)
-    organization, _, name = args.source.partition("/")
-    hub = _hub(args, organization if name and "/" not in name else "")
-    found = contents.results(args.folder, args.model, args.benchmark, args.source, hub)
-    _publish(args, found, hub)
+    _check_names(model=model, benchmark=benchmark)
+    organization, _, name = source.partition("/")
+    if not name or "/" in name:  # a URL, or nothing
+        organization = ""
+    hub = _hub(upload, organization)
+    publications = contents.results(run, model, benchmark, source, hub)
+    _publish(publications, hub, upload)
 
 
 def _check_names(**names: str) -> None:
@@ -60,39 +124,55 @@ def _check_names(**names: str) -> None:
             raise HubError(f"--{option} is {name!r:.80}; expected a name on the Hub, such as org/name.")
 
 
-def _hub(args: Namespace, organization: str) -> "Hub | None":
+def _hub(upload: Upload, organization: str) -> "Hub | None":
     from huggingface_hub import get_token
 
     from halluscope.hub.publisher import Hub
 
-    return Hub(organization) if args.upload or get_token() else None
+    if upload.upload or get_token():
+        return Hub(organization)
+    return None
 
 
-def _publish_named(args: Namespace, known: Sequence[str], read: Callable[[str], "Publication"]) -> None:
+def _publish_named(
+    names: Sequence[str],
+    known: Sequence[str],
+    read: Callable[[str], "Publication"],
+    org: str,
+    upload: Upload,
+) -> None:
+    """Publish what is named, or all that is known."""
     from halluscope.hub.publisher import each
 
-    names = chain.from_iterable(known if name == EVERY else [name] for name in args.names)
-    publications = each([*dict.fromkeys(names)], read)
-    _publish(args, publications, _hub(args, args.org))
+    distinct: dict[str, None] = {}
+    for name in names:
+        distinct.update(dict.fromkeys(known if name == EVERY else [name]))
+    publications = each(list(distinct), read)
+    _publish(publications, _hub(upload, org), upload)
 
 
-def _publish(args: Namespace, publications: Sequence["Publication"], hub: "Hub | None") -> None:
+def _publish(publications: Sequence["Publication"], hub: "Hub | None", upload: Upload) -> None:
     """Check everything and show the plans, before anything is changed; carry them out if that is asked for."""
     from halluscope.hub.publisher import each, new_repository
 
+    plan_one = hub.plan if hub else new_repository
     try:
-        plans = each(publications, lambda one: (hub.plan if hub else new_repository)(one, args.public))
+        plans = each(publications, lambda publication: plan_one(publication, upload.public))
     except KeyboardInterrupt:
         raise KeyboardInterrupt("nothing was published.") from None
-    say("\n".join(map(str, plans)))
+    for plan in plans:
+        say(plan)
     if hub is None:
         say("\nThere is no token for the Hub, so nothing was compared with the Hub.")
-    if hub is None or not args.upload:
+    if hub is None or not upload.upload:
         say("\nThis was a dry run; nothing was changed. Pass --upload to publish.")
         return
     for number, plan in enumerate(plans, 1):
         try:
             say(hub.publish(plan))
         except (HubError, KeyboardInterrupt) as error:
-            left = ", ".join(str(one.publication) for one in plans[number:])
-            raise type(error)(f"{error}{f' Not begun: {left}.' if left else ''}") from None
+            message = str(error)
+            left = ", ".join(str(plan.publication) for plan in plans[number:])
+            if left:
+                message += f" Not begun: {left}."
+            raise type(error)(message) from None

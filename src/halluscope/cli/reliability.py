@@ -5,18 +5,20 @@ second run the models responded again (`answer --sample --seed N`), or a judge j
 `--fresh`).
 """
 
-import argparse
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from itertools import permutations
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from halluscope import registry
-from halluscope.benchmark import LOWER
-from halluscope.cli import common
+from halluscope.benchmark import LOWER, Benchmark
+from halluscope.cli.parameters import OUTPUT, File, Resampling, Scores, Whole
+from halluscope.cli.printing import Output
 from halluscope.errors import OutputError
 from halluscope.files.opening import file_key
 from halluscope.files.writing import check_new, real
@@ -30,106 +32,222 @@ from halluscope.reliability.sheet import VALID, read_sheet
 from halluscope.reporting.result_files import read_results
 from halluscope.runs.folder import SCORES, checked
 from halluscope.sanitize import short_repr
-from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import is_quiet, say, tell
 
 
-def _results(path: Path) -> Mapping[str, Mapping[str, Any]]:
+def read(path: Path) -> Mapping[str, Mapping[str, Any]]:
     """Return results by their models' names: of a run, of a folder of runs, or of a file."""
-    folder = path.parent if path.name == SCORES else path
+    folder = path
+    if path.name == SCORES:
+        folder = path.parent
     if not folder.is_dir():
         return read_results(path)
-    return {name: {"responses": name, **run.scores} for name, run in checked([folder]).items()}
+    results = {}
+    for name, run in checked([folder]).items():
+        results[name] = {"responses": name, **run.scores}
+    return results
 
 
-def reliability(args: argparse.Namespace) -> None:
-    """Measure how reliable a benchmark is, in the columns of HQM's Table I."""
-    first = _results(args.first)
-    benchmark = hqm.benchmark_of(first)
+def reliability(
+    first: File,
+    /,
+    *,
+    retest: File | None = None,
+    parallel: File | None = None,
+    criterion: File | None = None,
+    content: Annotated[File | None, Parameter(metavar="SHEET")] = None,
+    scores: Scores = (),
+    criterion_score: Annotated[str | None, Parameter(metavar="SCORE")] = None,
+    published: Annotated[bool, Parameter(group=OUTPUT)] = False,
+    resampling: Resampling = Resampling(),
+    output: Output = Output(),
+) -> None:
+    """Measure how reliable a benchmark is, in the columns of HQM's Table I.
+
+    Args:
+        first: runs of three models or more (a folder), or what `halluscope score ... --json` printed
+        retest: the same for a second run with other seeds
+        parallel: the same for the parallel form
+        criterion: the models' scores by people, as `study sheet read --json` prints them
+        content: a marked sheet of questions and right answers
+        scores: the score that is compared (default: the benchmark's principal one); with --parallel further ones,
+            which are shown in both forms (default: the share of yes)
+        criterion_score: the score in --criterion (default: agree; disagree if lower is better for the score that is
+            compared); if higher is better for one of the two and lower for the other, the sign of one is reversed
+        published: show the paper's results too (Table I)
+    """
+    results = read(first)
+    benchmark = hqm.benchmark_of(results)
     if benchmark is None:
-        raise ValueError(
-            f"{args.first} holds results of no benchmark, or of several; expected one benchmark."
-        )
-    by = args.by or benchmark.principal
-    # people's score that is better in the same direction
-    human = args.criterion_by or (DISAGREE if benchmark.better(by) == LOWER else AGREE)
-    files = {RETEST: args.retest, PARALLEL: args.parallel, CRITERION: args.criterion}
-    others = {name: _results(path) for name, path in files.items() if path}
-    if not others and not args.content:
+        raise ValueError(f"{first} holds results of no benchmark, or of several; expected one benchmark.")
+    compared = benchmark.principal
+    if scores:
+        compared = scores[0]
+    files = {RETEST: retest, PARALLEL: parallel, CRITERION: criterion}
+    tests = {name: read(path) for name, path in files.items() if path}
+    if not tests and not content:
         raise ValueError("Nothing to compare with; name --retest, --parallel, --criterion or --content.")
-    if args.scores and not args.parallel:
+    if len(scores) > 1 and not parallel:
         raise ValueError(
-            "--scores names scores in both forms of the questions; expected --parallel beside it."
+            f"--scores names {len(scores)} scores; expected one, or --parallel, in whose form the others are shown."
         )
-    resampling = Bootstrap(args.bootstrap, args.seed)
-    data = {"benchmark": benchmark.name, "by": by} | {
-        name: hqm.measure(name, first, second, by, human if name == CRITERION else by, resampling)
-        for name, second in others.items()
-    }
-    if args.content:
-        sheet = read_sheet(args.content)
+    bootstrap = resampling.bootstrapped()
+    data: dict[str, Any] = {"benchmark": benchmark.name, "by": compared}
+    for name, second in tests.items():
+        score_in_second = compared
+        if name == CRITERION:
+            score_in_second = criterion_score or human_score(benchmark, compared)
+        data[name] = hqm.measure(name, results, second, compared, score_in_second, resampling=bootstrap)
+    if content:
+        sheet = read_sheet(content)
         sheet.check(VALID)
         data[CONTENT] = hqm.content(sheet.ones(), sheet.strata())
-    forms = [hqm.table_of_forms(first, others[PARALLEL], by, args.scores)] if args.parallel else []
-    common.output(args, data, lambda: [*hqm.report(data, args.published), *forms])
+    report = hqm.report(data, published)
+    if parallel:
+        columns = list(scores) if len(scores) > 1 else []
+        report.append(hqm.table_of_forms(results, tests[PARALLEL], compared, columns))
+    output.show(data, lambda: report)
 
 
-def correlate(args: argparse.Namespace) -> None:
-    """Tell whether two benchmarks rank the same models alike."""
-    if len(args.by) > 2:
-        raise ValueError(f"--by names {len(args.by)} scores; expected one, or one for each of the two files.")
-    first, second = _results(args.first), _results(args.second)
-    by = (args.by[0], args.by[-1]) if args.by else hqm.principal_scores(first, second)
-    if unknown := {*args.leave_out} - first.keys():
-        raise ValueError(f"--leave-out names {short_repr(min(unknown))}, which is not in {args.first}.")
-    if file_key(args.first) == file_key(args.second) and by[0] == by[1]:
-        warnings.warn("Both files are the same: scores always agree with themselves.", stacklevel=2)
-    found = hqm.correlate(first, second, by, args.leave_out, Bootstrap(args.bootstrap, args.seed))
-    common.output(args, found, lambda: hqm.correlation_report(found, by))
+def human_score(benchmark: Benchmark, score: str) -> str:
+    """Return people's score that is better in the same direction."""
+    if benchmark.better(score) == LOWER:
+        return DISAGREE
+    return AGREE
 
 
-def parallel(args: argparse.Namespace) -> None:
-    """Reword a benchmark's questions, to test the benchmark with them."""
-    outs = [out for out in (args.out, args.first) if out]
-    for out in outs:
-        check_new(out)
-    if any(one in (other, *other.parents) for one, other in permutations(map(real, outs), 2)):
-        raise OutputError(
-            f"{outs[0]} and {outs[1]} are the same place, or one is inside the other; name two separate places."
+def correlate(
+    first: File,
+    second: File,
+    /,
+    *,
+    scores: Scores = (),
+    leave_out: Annotated[Sequence[str], Parameter(metavar="MODEL...")] = (),
+    resampling: Resampling = Resampling(),
+    output: Output = Output(),
+) -> None:
+    """Tell whether two benchmarks rank the same models alike.
+
+    Args:
+        first: several models' runs (a folder), or what `halluscope score ... --json` printed
+        second: the same for another benchmark; models are matched by name
+        scores: the score, or one per file (default: each benchmark's principal score)
+        leave_out: models to leave out
+    """
+    if len(scores) > 2:
+        raise ValueError(
+            f"--scores names {len(scores)} scores; expected one, or one for each of the two files."
         )
-    rows = read_rows(args.source)
+    ours = read(first)
+    theirs = read(second)
+    compared = (scores[0], scores[-1]) if scores else hqm.principal_scores(ours, theirs)
+    for model in leave_out:
+        if model not in ours:
+            raise ValueError(f"--leave-out names {short_repr(model)}, which is not in {first}.")
+    if file_key(first) == file_key(second) and compared[0] == compared[1]:
+        warnings.warn("Both files are the same: scores always agree with themselves.", stacklevel=2)
+    correlation = hqm.correlate(ours, theirs, compared, leave_out, resampling.bootstrapped())
+    output.show(correlation, lambda: hqm.correlation_report(correlation, compared))
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Rewording:
+    """How questions are reworded: by rules, or by a model."""
+
+    model: Annotated[
+        str | None,
+        Parameter(
+            help="the model that rewords free-form questions, instead of rules: openai:MODEL[@BASE_URL] (extra api), "
+            "or a local model (extra judge)"
+        ),
+    ] = None
+    check: Annotated[
+        str | None, Parameter(metavar="MODEL", help="the model that says whether a rewording asks the same")
+    ] = None
+    seed: Annotated[Whole, Parameter(help="seed that chooses wordings and orders (default: 0)")] = 0
+    device: Annotated[str | None, Parameter(help="where local models run (default: a GPU if any)")] = None
+    store: Annotated[
+        str | None,
+        Parameter(metavar="FILE", help="where the models' replies are kept (default: the user's cache)"),
+    ] = None
+
+
+def parallel(
+    source: str,
+    /,
+    *,
+    out: File,
+    first: Annotated[File | None, Parameter(metavar="OUT")] = None,
+    marks: Annotated[File | None, Parameter(metavar="SHEET")] = None,
+    rewording: Rewording = Rewording(),
+) -> None:
+    """Reword a benchmark's questions, to test the benchmark with them.
+
+    Args:
+        source: JSON lines, a .parquet file, or a dataset (folder or Hub id; name:config)
+        out: write the form here: to a .jsonl file (without images), or to a folder for load_dataset
+        first: also write the original rows that have a parallel form
+        marks: keep only the rows that people marked valid on this sheet, made of the form by `study sheet make`
+    """
+    check_new(out)
+    if first:
+        check_new(first)
+        check_apart(out, first)
+    rows = read_rows(source)
     plain = without_pictures(rows)
-    form = _form(plain, args)
-    if args.marks:
-        sheet = read_sheet(args.marks, allow_unmarked=True)
+    form = _form(plain, rewording)
+    if marks:
+        sheet = read_sheet(marks, allow_unmarked=True)
         form.leave_out(rejected(form.rows, sheet), sheet.name)
     for reason, indices in form.refused.items():
         tell(f"no parallel form: {len(indices):,} rows, since {reason}; such as row {min(indices)}")
     if not form.rows:
-        raise ValueError(f"No row of {args.source} has a parallel form: {', '.join(form.refused)}.")
+        raise ValueError(f"No row of {source} has a parallel form: {', '.join(form.refused)}.")
     with ExitStack() as together:
-        forms.write(form.rows, rows, form.originals, args.out, together)
-        if args.first:
+        forms.write(form.rows, rows, form.originals, out, together)
+        if first:
             originals = [plain[index] for index in form.originals]
-            forms.write(originals, rows, form.originals, args.first, together)
+            forms.write(originals, rows, form.originals, first, together)
     done = ", ".join(f"{count:,} {method}" for method, count in Counter(form.methods).items())
     refused = len(rows) - len(form.rows)
-    say(f"{args.out}: {len(form.rows):,} of {len(rows):,} rows: {done}; {refused:,} without a parallel form")
+    say(f"{out}: {len(form.rows):,} of {len(rows):,} rows: {done}; {refused:,} without a parallel form")
 
 
-def _form(rows: Any, args: argparse.Namespace) -> forms.ParallelForm:
-    known = next((one for one in registry.records() if one.dataset([*rows[0]])), None)
-    subject = getattr(known.module("rows") if known else None, "subject", forms.unknown)
-    if args.check and not args.model:
+def check_apart(path: Path, other: Path) -> None:
+    """Check that neither of two places is the other, or inside it."""
+    place = real(path)
+    other_place = real(other)
+    if place == other_place or place in other_place.parents or other_place in place.parents:
+        raise OutputError(
+            f"{path} and {other} are the same place, or one is inside the other; name two separate places."
+        )
+
+
+def _form(rows: Any, rewording: Rewording) -> forms.ParallelForm:
+    """Return the parallel form of rows, made by rules or by a model."""
+    if rewording.check and not rewording.model:
         raise ValueError("--check needs --model: only a model's wordings are checked, not those of rules.")
-    wordings, by = None, ""
-    if args.model:
-        from halluscope.judging.resolve import resolve_chat
-        from halluscope.reliability.parallel.paraphrasing import name_of, paraphrase
+    subject = forms.unknown
+    for record in registry.records():
+        if record.dataset(list(rows[0])):
+            subject = getattr(record.module("rows"), "subject", forms.unknown)
+            break
+    if not rewording.model:
+        return forms.parallel_form(rows, rewording.seed, None, "", subject)
 
-        names = filter(None, (args.model, args.check))
-        models = [resolve_chat(name, device=args.device, structured=False) for name in names]
-        questions, store = forms.free_questions(rows), Cache(args.store)
-        wordings = paraphrase(questions, *models, seed=args.seed, store=store, progress=not is_quiet())
-        by = name_of(*models)
-    return forms.parallel_form(rows, args.seed, wordings, by, subject)
+    from halluscope.judging.resolve import resolve_chat
+    from halluscope.reliability.parallel.paraphrasing import name_of, paraphrase
+
+    names = [rewording.model]
+    if rewording.check:
+        names.append(rewording.check)
+    models = [resolve_chat(name, device=rewording.device, structured=False) for name in names]
+    wordings = paraphrase(
+        forms.free_questions(rows),
+        *models,
+        seed=rewording.seed,
+        store=Cache(rewording.store),
+        progress=not is_quiet(),
+    )
+    return forms.parallel_form(rows, rewording.seed, wordings, name_of(*models), subject)

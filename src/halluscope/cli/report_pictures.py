@@ -1,8 +1,8 @@
 """Finds the pictures of a report's page: where the user says, or else in the datasets that the runs name."""
 
-from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from halluscope.errors import NoImages
@@ -22,75 +22,84 @@ class Images:
 
     openers: dict[str, Callable[[], Any]] = field(default_factory=dict)
 
-    def add(self, dataset: str | None, folder: str | None, wanted: set[str]) -> None:
-        """Add those of the wanted images that a dataset, or a folder of files, has."""
+    def add(self, dataset: str | None, folder: str | None, names: set[str]) -> None:
+        """Add those of the images of these names that a dataset, or a folder of files, has."""
         from halluscope.answering.sources import find_images
 
-        keys, find = find_images(dataset, folder, wanted)
-        for name in wanted.intersection(keys):
+        keys, find = find_images(dataset, folder, names)
+        for name in names.intersection(keys):
             self.openers[name] = _opener(find, keys[name])
 
     def open(self, name: str) -> Any:
         return self.openers[name]()
 
 
-def find_pictures(args: Namespace, runs: Mapping[str, Run], wanted: set[str]) -> dict[str, Picture]:
+@dataclass(frozen=True)
+class Wanted:
+    """What the user says of the page's pictures."""
+
+    dataset: str | None
+    images: str | None  # a folder
+    credits: Path | None  # a file that names the owners and licences
+
+
+def find_pictures(where: Wanted, runs: Mapping[str, Run], names: set[str]) -> dict[str, Picture]:
     """Return the pictures of the page by the images' names, and say which images were not found."""
     from halluscope.reading.coco import credits
 
-    if args.dataset == NONE and not args.images:
+    if where.dataset == NONE and not where.images:
         images = Images()
-    elif args.dataset or args.images:
-        images = _named_by_user(args, wanted)
+    elif where.dataset or where.images:
+        images = _named_by_user(where, names)
     else:
-        images = _named_by_runs(runs.values(), wanted)
-        if args.credits and not images.openers:
+        images = _named_by_runs(runs.values(), names)
+        if where.credits and not images.openers:
             raise ValueError("--credits is about images; give --dataset or --images too.")
     owners = {}
-    if args.credits:
-        owners = credits(args.credits)
+    if where.credits:
+        owners = credits(where.credits)
         if images.openers and not owners.keys() & images.openers.keys():
-            tell(f"{one_line(args.credits)} names no licence for any of these images.")
+            tell(f"{one_line(where.credits)} names no licence for any of these images.")
     if not images.openers:
         return {}
     return pictures(sorted(images.openers), images.open, owners, not is_quiet())
 
 
-def _named_by_user(args: Namespace, wanted: set[str]) -> Images:
+def _named_by_user(where: Wanted, names: set[str]) -> Images:
     from halluscope.reading.datasets import Source
 
     images = Images()
-    dataset = args.dataset
+    dataset = where.dataset
     if dataset == NONE:
         dataset = None
     if dataset and Source.of(dataset).path.is_file():
-        if not args.images:
+        if not where.images:
             _say_none(f"{dataset} is a file without images; --images FOLDER names them.")
             return images
         dataset = None  # a file that `score --dataset` took holds no images of its own
     try:
-        images.add(dataset, args.images, wanted)
+        images.add(dataset, where.images, names)
     except NoImages as error:
         _say_none(str(error))
         return images
-    _say_missing(images, wanted, dataset or args.images)
+    _say_missing(images, names, dataset or where.images or "")
     return images
 
 
-def _named_by_runs(runs: Iterable[Run], wanted: set[str]) -> Images:
+def _named_by_runs(runs: Iterable[Run], names: set[str]) -> Images:
     """Look in the datasets on which the runs were scored, as far as they are on this machine."""
     images = Images()
-    if not wanted:
+    if not names:
         return images
     datasets = _datasets_of(runs)
     problems = []
     for dataset in datasets:
         try:
-            images.add(dataset, None, wanted)
+            images.add(dataset, None, names)
         except (ValueError, OSError) as error:
             problems.append(str(error))
     if images.openers:
-        _say_missing(images, wanted, ", ".join(datasets))
+        _say_missing(images, names, ", ".join(datasets))
     elif problems:
         _say_none(problems[0])
     else:
@@ -124,13 +133,13 @@ def _opener(find: Callable[[Any], Any], key: object) -> Callable[[], Any]:
     return lambda: find(key)
 
 
-def _say_missing(images: Images, wanted: set[str], where: str) -> None:
-    missing = sorted(wanted - images.openers.keys())
+def _say_missing(images: Images, names: set[str], where: str) -> None:
+    missing = sorted(names - images.openers.keys())
     if not missing:
         return
     example = one_line(missing[0], 80)
     lacking = (
-        f"{len(missing):,} of the {len(wanted):,} images, such as {example}, are not in {one_line(where)}."
+        f"{len(missing):,} of the {len(names):,} images, such as {example}, are not in {one_line(where)}."
     )
     if images.openers:
         tell(lacking)

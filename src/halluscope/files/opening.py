@@ -9,7 +9,7 @@ import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from itertools import islice
@@ -31,7 +31,8 @@ PACKED = ".gz"
 # The bytes that are read at a time
 CHUNK = 2**20
 
-_GAP, _LINE = re.compile(r"[ \t\n\r]*"), re.compile(r"[^\n]*(?:\n|\Z)")
+_GAP = re.compile(r"[ \t\n\r]*")
+_LINE = re.compile(r"[^\n]*(?:\n|\Z)")
 
 # The characters that may follow a value of JSON
 _AFTER = tuple(" \t\n\r,:]}")
@@ -94,25 +95,6 @@ def _rows_of_list(text: str, where: str, cut_ends: CutEnds | None) -> Iterator[t
         cut_ends.leave_out(f"{where}, entry {number + 1}", end or text, error)
 
 
-def lines(file: Readable, limit: str = "entry") -> Iterator[tuple[str, Any]]:
-    """Yield the location and the value of each line of a JSON Lines file (.gz too), holding only a piece of it."""
-
-    def each() -> Iterator[bytes]:
-        held = b""
-        for chunk in chunks(file):
-            *whole, held = (held + chunk).split(b"\n")
-            for line in (*whole, held):
-                limits.check(limit, len(line), f"A line of {file}")
-            yield from whole
-        yield held
-
-    for number, line in enumerate(each(), 1):
-        where = f"{file}, line {number}"
-        limits.check("rows", number, str(file))
-        if line.strip():
-            yield where, parse(decoded(line, where), where)
-
-
 def entries(file: Readable) -> Iterator[Any]:
     """Yield the entries of a file that is one JSON list (.gz too), holding only a piece of it."""
     return _Stream(str(file), _pieces(file)).whole("[", "a JSON list")
@@ -120,21 +102,31 @@ def entries(file: Readable) -> Iterator[Any]:
 
 def entries_of(file: Readable, *names: str) -> Iterator[tuple[str, Any]]:
     """Yield the entries of lists in a file that is one JSON object (.gz too), each with the name of its list."""
-    several = f"{', '.join(names[:3])} and {len(names) - 3:,} others" if names[4:] else " and ".join(names)
-    missing, expected = dict.fromkeys(names), f"an object with lists of {several}, each once"
+    expected = f"an object with lists of {_enumerated(names)}, each once"
+    missing = dict.fromkeys(names)
     stream = _Stream(str(file), _pieces(file))
     for name in stream.whole("{", expected):
         if name not in names:
             stream.value()
-        elif name in missing and stream.sign() == "[":
-            del missing[name]
-            for entry in stream.parts("["):
-                yield name, entry
-        else:
-            what = f"{short_repr(stream.value())}, no list" if name in missing else "there twice"
-            raise BuildError(f"{file}: {name} is {what}; expected {expected}.")
+            continue
+        if name not in missing:
+            raise BuildError(f"{file}: {name} is there twice; expected {expected}.")
+        if stream.sign() != "[":
+            value = short_repr(stream.value())
+            raise BuildError(f"{file}: {name} is {value}, no list; expected {expected}.")
+        del missing[name]
+        for entry in stream.parts("["):
+            yield name, entry
     if missing:
-        raise BuildError(f"{file} has no {' and no '.join([*missing][:3])}; expected {expected}.")
+        lacks = " and no ".join(list(missing)[:3])
+        raise BuildError(f"{file} has no {lacks}; expected {expected}.")
+
+
+def _enumerated(names: Sequence[str]) -> str:
+    """Return names for a message: all of them, or the first three of more than four."""
+    if len(names) > 4:
+        return f"{', '.join(names[:3])} and {len(names) - 3:,} others"
+    return " and ".join(names)
 
 
 def _pieces(file: Readable) -> Iterator[str]:
@@ -146,30 +138,35 @@ class _Stream:
     """A JSON text, read in pieces; only the piece in use is in memory."""
 
     def __init__(self, where: str, pieces: Iterator[str]) -> None:
-        self._where, self._pieces = where, pieces
-        # the text in memory, the index of its next character, and how many characters came before it
-        self._text, self._at, self._before = "", 0, 0
+        self._where = where
+        self._pieces = pieces
+        self._text = ""  # what is in memory
+        self._next = 0  # the index in it of the next character
+        self._passed = 0  # how many characters came before it
 
     @property
     def position(self) -> int:
         """How many characters came before the value or the sign that comes next."""
-        return self._before + self._at
+        return self._passed + self._next
 
     def whole(self, first: str, expected: str) -> Iterator[Any]:
         """Yield the parts of the list or object that is the whole text."""
         if self.sign() != first:
-            raise BuildError(f"{self._where} begins with {self._ahead(self._at)}; expected {expected}.")
+            begin = self._excerpt(self._next)
+            raise BuildError(f"{self._where} begins with {begin}; expected {expected}.")
         yield from self.parts(first)
         if self.sign():
-            raise self._error("there is text after its end", self._at)
+            raise self._error("there is text after its end", self._next)
 
     def parts(self, first: str) -> Iterator[Any]:
         """Yield the entries of the list that comes next, or the names in an object; the caller reads their values."""
-        last = {"[": "]", "{": "}"}[first]
-        sign = self._take(first)
+        last = "}" if first == "{" else "]"
+        self._take(first)
         if self.sign() == last:
-            sign = self._take(last)
-        while sign != last:
+            self._take(last)
+            return
+        sign = ","
+        while sign == ",":
             value = self.value()
             if first == "{":
                 self._take(":")
@@ -178,53 +175,56 @@ class _Stream:
 
     def sign(self) -> str:
         """Return the next character that is not white space; "" at the end."""
-        self._at = after_gap(self._text, self._at)
-        while self._at == len(self._text) and self._more():
-            self._at = after_gap(self._text)
-        return self._text[self._at : self._at + 1]
+        self._next = after_gap(self._text, self._next)
+        while self._next == len(self._text) and self._read_on():
+            self._next = after_gap(self._text)
+        return self._text[self._next : self._next + 1]
 
     def value(self) -> Any:
         """Read the value that comes next."""
         self.sign()
         while True:
             try:
-                value, end = _DECODER.raw_decode(self._text, self._at)
+                value, end = _DECODER.raw_decode(self._text, self._next)
             except json.JSONDecodeError as error:
                 # so near the end of the piece, or in a string without an end, the value may go on in the next piece
-                cut = error.msg.startswith("Unterminated string") or error.pos > len(self._text) - 16
-                ahead = error.pos - self._at
-                if not (cut and self._more()):
-                    raise self._error(error.msg, self._at + ahead) from error
+                is_cut = error.msg.startswith("Unterminated string") or error.pos > len(self._text) - 16
+                distance = error.pos - self._next
+                if not is_cut or not self._read_on():
+                    raise self._error(error.msg, self._next + distance) from error
             except (ValueError, RecursionError) as error:  # a name twice, or brackets nested thousands deep
-                raise self._error(str(error), self._at) from error
+                raise self._error(str(error), self._next) from error
             else:
-                length = end - self._at
+                length = end - self._next
                 # a number may go on in the next piece
-                if self._text[end : end + 1] in _AFTER or not self._more():
-                    self._at += length
+                if self._text[end : end + 1] in _AFTER or not self._read_on():
+                    self._next += length
                     return value
 
-    def _take(self, *signs: str) -> str:
-        if (sign := self.sign()) not in signs:
-            raise self._error(f"expecting {signs[0]!r}", self._at)
-        self._at += 1
+    def _take(self, *expected: str) -> str:
+        sign = self.sign()
+        if sign not in expected:
+            raise self._error(f"expecting {expected[0]!r}", self._next)
+        self._next += 1
         return sign
 
-    def _more(self) -> bool:
+    def _read_on(self) -> bool:
         """Read on, doubling the text in memory so that a long entry is not parsed over and over; False at the end."""
-        held = self._text[self._at :]
-        limits.check("entry", len(held), f"An entry of {self._where}")
-        more = "".join(islice(self._pieces, 1 + len(held) // CHUNK))
-        self._text, self._before, self._at = held + more, self._before + self._at, 0
-        return bool(more)
+        rest = self._text[self._next :]
+        limits.check("entry", len(rest), f"An entry of {self._where}")
+        more = "".join(islice(self._pieces, 1 + len(rest) // CHUNK))
+        self._text = rest + more
+        self._passed += self._next
+        self._next = 0
+        return more != ""
 
-    def _ahead(self, at: int) -> str:
-        return short_repr(self._text[at : at + 80])
+    def _excerpt(self, index: int) -> str:
+        return short_repr(self._text[index : index + 80])
 
-    def _error(self, what: str, at: int) -> BuildError:
+    def _error(self, problem: str, index: int) -> BuildError:
         return BuildError(
-            f"{self._where} is not JSON, or is cut off: {what} at character {self._before + at + 1:,}; got "
-            f"{self._ahead(at)}. Get the file again."
+            f"{self._where} is not JSON, or is cut off: {problem} at character {self._passed + index + 1:,}; got "
+            f"{self._excerpt(index)}. Get the file again."
         )
 
 
@@ -268,9 +268,10 @@ def _utf_8(where: str) -> Iterator[None]:
     except UnicodeDecodeError as error:
         if pickles.begins(error.object):
             pickles.refuse(where)
-        is_utf_16 = error.object.startswith((b"\xff\xfe", b"\xfe\xff"))
-        found = "is in UTF-16; expected UTF-8" if is_utf_16 else f"is not in UTF-8, or is cut off: {error}"
-        raise BuildError(f"{where} {found}. Save it as UTF-8, or get the file again.") from error
+        problem = f"is not in UTF-8, or is cut off: {error}"
+        if error.object.startswith((b"\xff\xfe", b"\xfe\xff")):
+            problem = "is in UTF-16; expected UTF-8"
+        raise BuildError(f"{where} {problem}. Save it as UTF-8, or get the file again.") from error
 
 
 def read_bytes(file: Readable, limit: str | None = None) -> bytes:
@@ -281,24 +282,44 @@ def read_bytes(file: Readable, limit: str | None = None) -> bytes:
 def chunks(file: Readable, limit: str | None = None, unpack: bool = True) -> Iterator[bytes]:
     """Yield a file's content in pieces of `CHUNK` bytes, never more than the limit allows."""
     check_file(file)
-    packed = unpack and file.suffix.lower() == PACKED
+    name = str(file)
     try:
         # the size that the file states is checked before it is read, though it may be too small
         if isinstance(file, Path):
-            limit, size = limit or "file", file.stat().st_size
+            limit = limit or "file"
+            size = file.stat().st_size
         else:
-            member = file.root.getinfo(file.at)
-            limit, size = limit or "unpacked", member.file_size
-            if member.compress_type not in _BOUNDED:
-                raise BuildError(f"{file} is packed by another method than deflate; pack the archive anew.")
-        limits.check(limit, size, str(file))
+            limit = limit or "unpacked"
+            size = _member_of(file).file_size
+        limits.check(limit, size, name)
         with file.open("rb") as stream:
-            source: Any = gzip.GzipFile(fileobj=stream) if packed else stream  # type: ignore[arg-type]
-            yield from limited("unpacked" if packed else limit, source, str(file))
+            if unpack and file.suffix.lower() == PACKED:
+                yield from limited("unpacked", gzip.GzipFile(fileobj=stream), name)  # type: ignore[arg-type]
+            else:
+                yield from limited(limit, stream, name)
     except PermissionError:
         raise
     except _DAMAGED as error:
-        raise BuildError(f"{file} cannot be read, or is cut off: {error}. Get the file again.") from error
+        raise BuildError(f"{name} cannot be read, or is cut off: {error}. Get the file again.") from error
+
+
+def _member_of(file: zipfile.Path) -> zipfile.ZipInfo:
+    """Return what a zip states of a member that can be unpacked piece by piece."""
+    member = file.root.getinfo(file.at)
+    if member.compress_type not in _BOUNDED:
+        raise BuildError(f"{file} is packed by another method than deflate; pack the archive anew.")
+    return member
+
+
+def limited(limit: str, stream: Any, name: str) -> Iterator[bytes]:
+    """Yield the content of a stream in pieces of `CHUNK` bytes."""
+    size = 0
+    chunk = stream.read(CHUNK)
+    while chunk:
+        size += len(chunk)
+        limits.check(limit, size, name)
+        yield chunk
+        chunk = stream.read(CHUNK)
 
 
 def members(file: Path, begin: str, end: str) -> Iterator[tuple[str, bytes]]:
@@ -309,9 +330,11 @@ def members(file: Path, begin: str, end: str) -> Iterator[tuple[str, bytes]]:
             names = [name for name in archive.NameToInfo if name.startswith(begin) and name.endswith(end)]
             limits.check("rows", len(names), str(file))
             for name in names:
-                is_zstandard = archive.getinfo(name).compress_type == ZSTANDARD
-                read = _unpacked if is_zstandard else read_bytes
-                yield name, read(zipfile.Path(archive, name))
+                member = zipfile.Path(archive, name)
+                if archive.getinfo(name).compress_type == ZSTANDARD:
+                    yield name, _unpacked(member)
+                else:
+                    yield name, read_bytes(member)
     except _DAMAGED as error:
         raise BuildError(f"{file} is not a zip, or is cut off: {error}. Get the file again.") from error
 
@@ -328,7 +351,8 @@ def _unpacked(file: zipfile.Path) -> bytes:
     member = file.root.getinfo(file.at)
     limits.check("unpacked", member.file_size, str(file))
     packed = copy(member)  # read as it is stored, as if it were not packed
-    packed.compress_type, packed.file_size = zipfile.ZIP_STORED, member.compress_size
+    packed.compress_type = zipfile.ZIP_STORED
+    packed.file_size = member.compress_size
     del packed.CRC
     with file.root.open(packed) as stored:
         stream = zstandard.ZstdDecompressor().stream_reader(stored, read_across_frames=True)
@@ -353,35 +377,29 @@ def check_file(file: Readable) -> None:
     raise BuildError(f"{file} is {what}; expected a file. Name a file.")
 
 
-def limited(limit: str, stream: Any, name: str) -> Iterator[bytes]:
-    """Yield the content of a stream in pieces of `CHUNK` bytes."""
-    size = 0
-    while chunk := stream.read(CHUNK):
-        size += len(chunk)
-        limits.check(limit, size, name)
-        yield chunk
-
-
-def check_once(each: Iterable[Any], key: Callable[[Any], Hashable] | None = None, what: str = "file") -> None:
-    """Check that no file, or no dataset, is given twice, through links of any kind."""
-    first: dict[Hashable, Any] = {}
-    for entry in each:
-        entry_key = (key or file_key)(entry)
-        if entry_key in first:
-            also = "" if first[entry_key] == entry else f", also as {first[entry_key]}"
-            raise BuildError(f"{entry} is given twice{also}; expected each {what} once. Leave one out.")
-        first[entry_key] = entry
-
-
 def file_key(file: Path) -> Hashable:
     """Return a key that is equal for two paths to the same file or folder, through links of any kind."""
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:  # the file does not exist
         return os.path.realpath(file)
     except ValueError:  # no file can have this name
         return file
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
+
+
+def check_once(entries: Iterable[Any], key: Callable[[Any], Hashable] = file_key, kind: str = "file") -> None:
+    """Check that no file, or no dataset, is given twice, through links of any kind."""
+    firsts: dict[Hashable, Any] = {}
+    for entry in entries:
+        entry_key = key(entry)
+        if entry_key not in firsts:
+            firsts[entry_key] = entry
+            continue
+        also = ""
+        if firsts[entry_key] != entry:
+            also = f", also as {firsts[entry_key]}"
+        raise BuildError(f"{entry} is given twice{also}; expected each {kind} once. Leave one out.")
 
 
 def leads_out(name: str) -> bool:
@@ -411,11 +429,12 @@ def parse(text: str, where: str, lean: Callable[[dict[str, Any]], Any] | None = 
 
 def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make a JSON object from its pairs, as the `object_pairs_hook` of `json.loads`."""
-    found = {intern(name): value for name, value in pairs}  # a name that each row has is held once
-    if len(found) < len(pairs):
-        (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+    content = {intern(name): value for name, value in pairs}  # a name that each row has is held once
+    if len(content) < len(pairs):
+        names = Counter(name for name, _ in pairs)
+        twice = names.most_common(1)[0][0]
         raise ValueError(f"{short_repr(twice)} occurs twice in one object")
-    return found
+    return content
 
 
 # Made once: making one takes longer than reading a short row
@@ -426,11 +445,8 @@ def inside(folder: Path, name: str) -> Path:
     """Return the path of a file in a folder, whether or not the file exists."""
     try:
         is_inside = (folder / name).resolve().is_relative_to(folder.resolve())
-    except (
-        OSError,
-        ValueError,
-        RuntimeError,
-    ) as error:  # a null byte, half a character, or links in a circle
+    except (OSError, ValueError, RuntimeError) as error:
+        # a null byte, half a character, or links in a circle
         raise BuildError(
             f"{short_repr(name)} cannot be a file's name ({error}); expected a path in {folder}."
         ) from error
@@ -456,10 +472,15 @@ ENDINGS = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".xlsx", ".eval")
 def ending(file: Readable) -> str:
     """Return the one of `ENDINGS` that a file's name has before any ".gz"; "" if it has none."""
     name = file.name.lower().removesuffix(PACKED)
-    return next((ending for ending in ENDINGS if name.endswith(ending)), "")
+    for known in ENDINGS:
+        if name.endswith(known):
+            return known
+    return ""
 
 
 def plain_name(file: Path) -> str:
     """Return a file's name without its endings, which names the LVLM in a table."""
-    name = file.stem if file.suffix.lower() == PACKED else file.name
+    name = file.name
+    if file.suffix.lower() == PACKED:
+        name = file.stem
     return name[: len(name) - len(ending(file))]

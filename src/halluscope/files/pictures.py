@@ -45,6 +45,7 @@ _OTHERS = {
     "a JPEG XL": rb"\0\0\0\x0cJXL |\xff\x0a",
 }
 
+# Held while Pillow's own limit is replaced
 _one_at_a_time = Lock()
 
 
@@ -54,7 +55,9 @@ def open_picture(content: bytes, name: str) -> Image:
     with _named(name, content), _our_limit():
         # an extended WebP states its size; its decoder reserves memory as soon as the file is opened
         if content.startswith(b"RIFF") and content[8:16] == b"WEBPVP8X":
-            _check_size(*(1 + int.from_bytes(content[at : at + 3], "little") for at in (24, 27)))
+            width = 1 + int.from_bytes(content[24:27], "little")
+            height = 1 + int.from_bytes(content[27:30], "little")
+            _check_size(width, height)
         image = _open(content)
         _check(image, name)
         image.load()
@@ -62,13 +65,16 @@ def open_picture(content: bytes, name: str) -> Image:
             return ImageOps.exif_transpose(image).convert("RGB")
         if image.mode != "RGB":
             return image.convert("RGB")
-        # a JPEG is returned undecoded, to save memory: harnesses open all images before they ask about the first
-        return _open(content) if image.format in JPEGS else image
+        if image.format in JPEGS:
+            # undecoded, to save memory: harnesses open all images before they ask about the first
+            return _open(content)
+        return image
 
 
 def data_uri(image: Image) -> str:
     """Return an opened image as a data URI: a JPEG as it is stored, any other image as a PNG, which is lossless."""
-    if image.format in JPEGS and isinstance(stored := getattr(image, "fp", None), BytesIO):
+    stored = getattr(image, "fp", None)
+    if image.format in JPEGS and isinstance(stored, BytesIO):
         return f"data:image/jpeg;base64,{b64encode(stored.getvalue()).decode()}"
     content = BytesIO()
     image.save(content, "PNG")
@@ -81,7 +87,7 @@ def _open(content: bytes) -> Image:
 
 def _check(image: Image, name: str) -> None:
     if isinstance(image, TiffImageFile):  # a tile is decoded as a whole, however little of it is shown
-        _check_size(*(int(image.tag_v2.get(side, 1)) for side in (TILEWIDTH, TILELENGTH)))
+        _check_size(int(image.tag_v2.get(TILEWIDTH, 1)), int(image.tag_v2.get(TILELENGTH, 1)))
     if getattr(image, "is_animated", False) and image.format not in JPEGS:
         raise _unreadable(
             name,
@@ -121,11 +127,12 @@ class _Limit(int):
 def _our_limit() -> Iterator[None]:
     """Let Pillow refuse what is larger than our limit, before it decodes anything or reserves memory for it."""
     with _one_at_a_time:
-        own, Pillow.MAX_IMAGE_PIXELS = Pillow.MAX_IMAGE_PIXELS, _Limit(limits.most("pixels"))
+        before = Pillow.MAX_IMAGE_PIXELS
+        Pillow.MAX_IMAGE_PIXELS = _Limit(limits.most("pixels"))
         try:
             yield
         finally:
-            Pillow.MAX_IMAGE_PIXELS = own
+            Pillow.MAX_IMAGE_PIXELS = before
 
 
 def _unidentified(content: bytes) -> str:
@@ -133,9 +140,9 @@ def _unidentified(content: bytes) -> str:
         return "it is empty. Get it again."
     if _BEGIN.match(content):
         return "its header is cut off or damaged. Get it again."
-    for other, begin in _OTHERS.items():
+    for kind, begin in _OTHERS.items():
         if re.match(begin, content[:4096], re.DOTALL):
-            return f"it is {other}; {EXPECTED}. Save it as one of these."
+            return f"it is {kind}; {EXPECTED}. Save it as one of these."
     return f"its first bytes, {short_repr(content[:12])}, are those of no known format; {EXPECTED}. Get it again."
 
 

@@ -11,7 +11,6 @@ import re
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,16 +25,24 @@ REMEDIES = {
     errno.EROFS: "Name a place that may be written to.",
 }
 
+# What is said of a file that is written line by line
 KEPT = "What was written before is kept; run the same command again to go on. "
+
+# What JSON allows in a text, but a line of a file or a terminal does not bear
+_UNUSUAL = re.compile(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+# Linux's RENAME_EXCHANGE and AT_FDCWD
+_EXCHANGE = 2
+_WORKING_FOLDER = -100
 
 
 @contextmanager
-def naming(place: object, kept: str = "") -> Iterator[None]:
+def naming(place: object, remark: str = "") -> Iterator[None]:
     """Name the place in errors of a disk to which nothing more can be written, which have no name of their own.
 
     Args:
         place: the file or folder that is written.
-        kept: a sentence about what is there after the error.
+        remark: a sentence about what is there after the error.
     """
     try:
         yield
@@ -45,12 +52,13 @@ def naming(place: object, kept: str = "") -> Iterator[None]:
         refused = refusal(error)
         if refused is None:
             raise
-        raise not_written(place, refused, kept) from error
+        raise not_written(place, refused, remark) from error
 
 
-def not_written(place: object, refused: OSError, kept: str = "") -> WriteError:
+def not_written(place: object, refused: OSError, remark: str = "") -> WriteError:
+    """Return the error of a place where nothing more can be written."""
     number = refused.errno or 0
-    return WriteError(f"{place} cannot be written: {os.strerror(number)}. {kept}{REMEDIES[number]}")
+    return WriteError(f"{place} cannot be written: {os.strerror(number)}. {remark}{REMEDIES[number]}")
 
 
 def refusal(error: BaseException | None) -> OSError | None:
@@ -115,7 +123,11 @@ def json_line(row: Any, plain: Callable[[Any], Any] | None = None) -> str:
 def json_text(value: Any, plain: Callable[[Any], Any] | None = None) -> str:
     """Return a value as JSON on one line; unusual line ends, control characters and lone surrogates are escaped too."""
     text = json.dumps(value, ensure_ascii=False, default=plain)
-    return re.sub(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNUSUAL.sub(_escaped, text)
+
+
+def _escaped(character: re.Match[str]) -> str:
+    return f"\\u{ord(character[0]):04x}"
 
 
 def check_new(path: Path, inputs: Iterable[Path] = ()) -> None:
@@ -124,8 +136,9 @@ def check_new(path: Path, inputs: Iterable[Path] = ()) -> None:
 
     if os.path.lexists(path):
         raise OutputError(f"{path} is there already; name a new file or folder, or remove it.")
-    if file_key(path) in map(file_key, inputs):
-        raise OutputError(f"{path} is also an input; name another file to write.")
+    for file in inputs:
+        if file_key(file) == file_key(path):
+            raise OutputError(f"{path} is also an input; name another file to write.")
     with _in_its_folder(path), tempfile.TemporaryFile(dir=path.parent):
         pass
 
@@ -141,10 +154,10 @@ def only_writer(path: Path) -> Iterator[IO[bytes]]:
     if path.exists() and not path.is_file():
         raise OutputError(f"{path} is a folder or not a regular file; expected a file, or a new name.")
     path = real(path)
-    made = not path.exists()
+    is_new = not path.exists()
     with _in_its_folder(path):
-        opened = path.open("a+b")
-    with naming(path, KEPT), opened as file:
+        file = path.open("a+b")
+    with naming(path, KEPT), file:
         if not _lock(file, path):
             raise OutputError(
                 f"Another process is writing to {path}; wait until it ends, or name a new file."
@@ -154,7 +167,7 @@ def only_writer(path: Path) -> Iterator[IO[bytes]]:
         finally:
             with suppress(OSError):  # closing the file raises the error again
                 file.flush()
-            if made and not os.fstat(file.fileno()).st_size:
+            if is_new and os.fstat(file.fileno()).st_size == 0:
                 path.unlink()
 
 
@@ -172,12 +185,13 @@ def new_folder(path: Path, replaced: Callable[[], Collection[str]] = tuple) -> I
         try:
             (work / "new").mkdir()
             yield work / "new"
-            _put(work / "new", path, gone := replaced())
+            names = replaced()
+            _put(work / "new", path, names)
         except BaseException:
             _clear(work, path)
             raise
         try:
-            _keep_what_came(work, path, gone)
+            _keep_what_came(work, path, names)
             _clear(work, path)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(f"{path} is complete.") from None
@@ -185,6 +199,7 @@ def new_folder(path: Path, replaced: Callable[[], Collection[str]] = tuple) -> I
 
 @contextmanager
 def _alone(work: Path, path: Path) -> Iterator[None]:
+    """Make the hidden folder in which a folder is made, as the only process that uses it."""
     if work.is_symlink():
         raise OutputError(f"{work} is a link; expected a folder. Remove it, or name another folder.")
     with _in_its_folder(path):
@@ -215,15 +230,17 @@ def _clear(work: Path, path: Path) -> None:
 
 
 def _put(new: Path, path: Path, replaced: Collection[str]) -> None:
+    """Move the content of a new folder to its path, where a folder may be already."""
     if not path.exists():
         new.rename(path)
-    elif not replaced:
+        return
+    if not replaced:
         _add(new, path)
-    else:
-        _keep(path, new, replaced)
-        if not _exchange(new, path):
-            path.rename(new.with_name("old"))
-            new.rename(path)
+        return
+    _keep(path, new, replaced)
+    if not _exchange(new, path):
+        path.rename(new.with_name("old"))
+        new.rename(path)
 
 
 def _add(new: Path, path: Path) -> None:
@@ -233,51 +250,62 @@ def _add(new: Path, path: Path) -> None:
     added: list[Path] = []
     try:
         for entry in sorted(new.iterdir(), key=lambda entry: (entry.is_dir(), entry.name)):
-            there = path / entry.name
-            if not os.path.lexists(there):
-                added.append(entry.rename(there))
-            elif not (entry.is_file() and there.is_file() and filecmp.cmp(entry, there, shallow=False)):
-                raise OutputError(f"{there} is there already; move it away, or name another folder.")
+            target = path / entry.name
+            if not os.path.lexists(target):
+                added.append(entry.rename(target))
+                continue
+            is_same = entry.is_file() and target.is_file() and filecmp.cmp(entry, target, shallow=False)
+            if not is_same:
+                raise OutputError(f"{target} is there already; move it away, or name another folder.")
     except BaseException:
-        for there in added:
-            there.rename(new / there.name)
+        for target in added:
+            target.rename(new / target.name)
         raise
 
 
 def _keep(path: Path, new: Path, replaced: Collection[str]) -> None:
-    def left_out(folder: str, names: list[str]) -> Collection[str]:
-        return replaced if folder == str(path) else ()
+    """Link into a new folder what a folder holds beside the names that are replaced."""
 
-    link = partial(os.link, follow_symlinks=False)
+    def left_out(folder: str, names: list[str]) -> Collection[str]:
+        if folder == str(path):
+            return replaced
+        return ()
+
+    def link(source: str, target: str) -> None:
+        os.link(source, target, follow_symlinks=False)
+
     try:
         shutil.copytree(path, new, symlinks=True, ignore=left_out, copy_function=link, dirs_exist_ok=True)
     except OSError as error:
-        why = error.args[0][0][2] if isinstance(error, shutil.Error) else error
+        why: object = error
+        if isinstance(error, shutil.Error):  # it lists (source, target, why) for each file
+            why = error.args[0][0][2]
         raise OutputError(
             f"{path} holds other files, which cannot be kept while it is replaced: {why}. Move them away, or name a "
             "new folder."
         ) from error
 
 
+def _exchange(first: Path, second: Path) -> bool:
+    """Exchange two folders in one step; False if the system or the file system cannot."""
+    if os.name != "posix":
+        return False
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)
+    if rename is None:
+        return False
+    status: int = rename(_WORKING_FOLDER, os.fsencode(first), _WORKING_FOLDER, os.fsencode(second), _EXCHANGE)
+    return status == 0
+
+
 def _keep_what_came(work: Path, path: Path, replaced: Collection[str]) -> None:
     """Move over the files that were put into the old folder after `_keep` ran."""
     for file in sorted(work.rglob("*")):
-        _, *name = file.relative_to(work).parts  # without "new" or "old"
-        if name and name[0] not in replaced and not os.path.lexists(path.joinpath(*name)):
-            file.rename(path.joinpath(*name))
-
-
-# Linux's RENAME_EXCHANGE and AT_FDCWD
-_EXCHANGE, _HERE = 2, -100
-
-
-def _exchange(one: Path, other: Path) -> bool:
-    """Exchange two folders in one step; False if the system or the file system cannot."""
-    library = ctypes.CDLL(None) if os.name == "posix" else None
-    if (rename := getattr(library, "renameat2", None)) is None:
-        return False
-    status: int = rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE)
-    return status == 0
+        names = file.relative_to(work).parts[1:]  # without "new" or "old"
+        if not names or names[0] in replaced:
+            continue
+        target = path.joinpath(*names)
+        if not os.path.lexists(target):
+            file.rename(target)
 
 
 def _lock(file: IO[bytes], path: Path) -> bool:

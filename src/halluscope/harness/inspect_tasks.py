@@ -25,11 +25,12 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value,
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 
 from halluscope import registry, scoring
-from halluscope.answering.answer import about
+from halluscope.answering.answer import identifying
 from halluscope.benchmark import SIGNATURE
 from halluscope.files.pictures import data_uri
 from halluscope.harness import functions
-from halluscope.harness.functions import CLUSTER, Evaluation, Scored, Settings, nothing
+from halluscope.harness.evaluation import Evaluation, Scored, Settings, marks
+from halluscope.harness.functions import CLUSTER
 from halluscope.reading.datasets import Row
 from halluscope.sanitize import short_repr
 
@@ -54,33 +55,47 @@ Responses = Mapping[str, str]
 
 def interim(evaluation: Evaluation, responses: Responses) -> Scored:
     """Score a part of a set without raising errors; return an empty result if a language model judges."""
+    if not responses or not _is_judged_by_rules(evaluation):
+        return Scored.nothing(responses)
+    with suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the warning that this is not the whole benchmark
+        return evaluation.scored(_rows(evaluation, responses), list(responses.values()))
+    return Scored.nothing(responses)
+
+
+def _is_judged_by_rules(evaluation: Evaluation) -> bool:
+    """Whether no language model judges."""
     judges = evaluation.benchmark.judges
-    named = evaluation.setting.options.get(judges.option) if judges else []
-    by_rules = not judges or {*(named if isinstance(named, list) else [named])} <= {*judges.rules}
-    if by_rules and responses:
-        with suppress(Exception), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the warning that this is not the whole benchmark
-            return evaluation.scored(_rows(evaluation, responses), [*responses.values()])
-    return nothing(responses)
+    if judges is None:
+        return True
+    named = evaluation.setting.options.get(judges.option)
+    if not isinstance(named, list):
+        named = [named]
+    return set(named) <= set(judges.rules)
 
 
 def final(evaluation: Evaluation, responses: Responses) -> Scored:
-    return evaluation.judged(_rows(evaluation, responses), [*responses.values()], "in the log", LOG)
+    """Score a whole set, or log how to score it."""
+    return evaluation.judged(_rows(evaluation, responses), list(responses.values()), "in the log", LOG)
 
 
 def figures_of(evaluation: Evaluation, responses: Responses, scored: Scored) -> Figures:
     """Return all scores, and Inspect's standard errors of the means by clusters; NaN where undefined."""
-    result, each = scored
-    figures = {name: float(result.get(name, math.nan)) for name in evaluation.benchmark.scores}
+    figures = {}
+    for name in evaluation.benchmark.scores:
+        figures[name] = float(scored.result.get(name, math.nan))
     clusters = scoring.clusters(evaluation.benchmark, _rows(evaluation, responses))
     for name in evaluation.benchmark.means:
-        known = [
-            SampleScore(score=Score(value=added[name]), sample_metadata={CLUSTER: str(cluster)})
-            for added, cluster in zip(each, clusters, strict=True)
-            if name in added
-        ]
-        several = len({str(one.sample_metadata) for one in known}) > 1
-        figures[f"{name}_stderr"] = float(stderr(cluster=CLUSTER)(known)) if several else math.nan
+        counted = []
+        clusters_of_counted = set()
+        for values, cluster in zip(scored.values, clusters, strict=True):
+            if name in values:
+                metadata = {CLUSTER: str(cluster)}
+                counted.append(SampleScore(score=Score(value=values[name]), sample_metadata=metadata))
+                clusters_of_counted.add(str(cluster))
+        figures[f"{name}_stderr"] = math.nan
+        if len(clusters_of_counted) > 1:
+            figures[f"{name}_stderr"] = float(stderr(cluster=CLUSTER)(counted))
     return figures
 
 
@@ -103,10 +118,14 @@ _run: ContextVar[_Run | None] = ContextVar("run", default=None)
 def image_first(evaluation: Evaluation) -> Solver:
     """Put the row's image, if it has one, before the prompt; the image is opened only then."""
     source = evaluation.source
-    content = lru_cache(KEPT)(lambda key: ContentImage(image=data_uri(source.find(key))))
+
+    @lru_cache(KEPT)
+    def content(key: Any) -> ContentImage:
+        return ContentImage(image=data_uri(source.find(key)))
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        key = evaluation.rows[str(state.sample_id)][source.key]
+        row = evaluation.rows[str(state.sample_id)]
+        key = row[source.key]
         if key is not None:
             prompt = state.user_prompt
             prompt.content = [content(key), ContentText(text=prompt.text)]
@@ -121,9 +140,11 @@ def scores(evaluation: Evaluation) -> Scorer:
     means = evaluation.benchmark.means
 
     async def score(state: TaskState, target: Target) -> Score:
-        text, row = state.output.completion, str(state.sample_id)
-        _, (found,) = interim(evaluation, {row: text}) if means else nothing([row])
-        return Score(value={name: found.get(name, math.nan) for name in means}, answer=text)
+        text = state.output.completion
+        values: Mapping[str, float] = {}
+        if means:
+            values = interim(evaluation, {str(state.sample_id): text}).values[0]
+        return Score(value={name: values.get(name, math.nan) for name in means}, answer=text)
 
     return score
 
@@ -133,13 +154,13 @@ def whole_set(evaluation: Evaluation) -> Metric:
     """Give the scores and standard errors of all responses; NaN during a run if a language model judges."""
 
     def figures(scores: list[SampleScore]) -> Value:
-        responses = {str(one.sample_id): one.score.answer or "" for one in scores}
+        responses = {str(sample.sample_id): sample.score.answer or "" for sample in scores}
         run = _run.get()
-        if run and run.figures and run.responses == responses:
+        if run is None:
+            return figures_of(evaluation, responses, final(evaluation, responses))
+        if run.figures is not None and run.responses == responses:
             return run.figures
-        return figures_of(
-            evaluation, responses, interim(evaluation, responses) if run else final(evaluation, responses)
-        )
+        return figures_of(evaluation, responses, interim(evaluation, responses))
 
     return figures
 
@@ -167,39 +188,38 @@ class AtTheEnd:
 
     async def complete_sample(self, id: str | int, epoch: int, scores: Mapping[str, SampleScore]) -> None:
         run = _run.get()
-        if run and OURS in scores:
+        if run is not None and OURS in scores:
             run.responses[str(id)] = scores[OURS].score.answer or ""
 
     async def complete_task(self) -> dict[str, Any]:
         """Score the set in a thread of its own: the event loop may still run other tasks."""
         run = _run.get()
-        if not run or not run.responses:
+        if run is None or not run.responses:
             return {}
         scored = await anyio.to_thread.run_sync(final, self._evaluation, run.responses)
         run.figures = figures_of(self._evaluation, run.responses, scored)
-        return {SIGNATURE: scored[0].get(SIGNATURE, "not scored")}
+        return {SIGNATURE: scored.result.get(SIGNATURE, "not scored")}
 
 
 def of_dataset(name: str, prompt: str = "", **settings: Any) -> Task:
+    """Return the task of a dataset.
+
+    Args:
+        name: the dataset's name.
+        prompt: the name of another prompt than the benchmark's own.
+        settings: `dataset`, `images`, and the options of the metric; None is as good as not given.
+
+    Raises:
+        ValueError: if there is no such prompt or option, or the dataset cannot be read.
+    """
     benchmark = registry.benchmark(name)
     if prompt and prompt not in benchmark.prompts:
         known = ", ".join(benchmark.prompts) or "no name, because it has no other prompts"
         raise ValueError(f"{benchmark.name} has no prompt {short_repr(prompt)}; expected {known}.")
-    own = {key: value for key, value in settings.items() if value is not None}
-    evaluation = Evaluation.open(name, prompt, Settings.of(name, own), keep=1)
-    marks, clusters = functions.marks(name, prompt), scoring.clusters(benchmark, [*evaluation.rows.values()])
-    samples = [
-        Sample(
-            input=functions.prompt({**row, **marks}),
-            target=functions.target({**row, **marks}),
-            id=id,
-            # by these a response is matched to its row later
-            metadata={**marks, **about(row, evaluation.source.dataset.key), CLUSTER: str(cluster)},
-        )
-        for (id, row), cluster in zip(evaluation.rows.items(), clusters, strict=True)
-    ]
+    named = {option: value for option, value in settings.items() if value is not None}
+    evaluation = Evaluation.open(name, prompt, Settings.of(name, named), keep=1)
     return Task(
-        dataset=MemoryDataset(samples, evaluation.source.name),
+        dataset=MemoryDataset(_samples(evaluation), evaluation.source.name),
         setup=image_first(evaluation),
         solver=generate(),
         scorer=scores(evaluation),
@@ -209,6 +229,21 @@ def of_dataset(name: str, prompt: str = "", **settings: Any) -> Task:
         headline_metric=HeadlineMetric(metric=benchmark.principal),
         version=VERSION,
     )
+
+
+def _samples(evaluation: Evaluation) -> list[Sample]:
+    """Return the rows as Inspect's samples."""
+    marks_of_task = marks(evaluation.name, evaluation.prompt)
+    clusters = scoring.clusters(evaluation.benchmark, list(evaluation.rows.values()))
+    samples = []
+    for (id, row), cluster in zip(evaluation.rows.items(), clusters, strict=True):
+        doc = {**row, **marks_of_task}
+        # by these a response is matched to its row later
+        metadata = {**marks_of_task, **identifying(row, evaluation.source.dataset.key)}
+        metadata[CLUSTER] = str(cluster)
+        sample = Sample(input=functions.prompt(doc), target=functions.target(doc), id=id, metadata=metadata)
+        samples.append(sample)
+    return samples
 
 
 # The tasks: Inspect finds functions at the level of a module, each by its name, which is its dataset's
@@ -285,6 +320,11 @@ def dash_b(**settings: Any) -> Task:
 
 
 @task
+def llava_bench(**settings: Any) -> Task:
+    return of_dataset("llava_bench", **settings)
+
+
+@task
 def mme(**settings: Any) -> Task:
     return of_dataset("mme", **settings)
 
@@ -292,7 +332,3 @@ def mme(**settings: Any) -> Task:
 @task
 def humblebench(**settings: Any) -> Task:
     return of_dataset("humblebench", **settings)
-
-
-# The tasks by the names of their datasets
-TASKS = {one.name: globals()[one.name] for benchmark in registry.benchmarks() for one in benchmark.datasets}

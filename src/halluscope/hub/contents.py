@@ -12,7 +12,8 @@ from huggingface_hub import EvalResultEntry, constants, eval_result_entries_to_y
 
 from halluscope import registry
 from halluscope.benchmark import HIGHER, Benchmark
-from halluscope.building import build_info, output
+from halluscope.building import build_info
+from halluscope.building import card as cards
 from halluscope.building import spec as specs
 from halluscope.building.build_info import SPEC, STATS
 from halluscope.building.fetch import sha256_of
@@ -76,7 +77,7 @@ def dataset(
             table["config"]: Features.from_arrow_schema(pq.read_schema(folder / table["shards"][0]["file"]))
             for table in stats["tables"]
         }
-        card = output.card(spec, stats, features)
+        card = cards.card(spec, stats, features)
     # Columns that hold images, by name or because they hold bytes at any depth
     for config, columns in features.items():
         held = [of.name for of in columns.arrow_schema if of.name == "image" or "binary" in str(of.type)]

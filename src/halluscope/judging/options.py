@@ -80,12 +80,15 @@ class JudgeOptions:
     )
     device: str | None = option(
         None,
+        "where language models run, such as cuda:1 (default: a GPU if there is one)",
         about="where models on this machine run, such as 'cuda:1' or 'cpu'; None takes a GPU if there is one",
         kinds=str | None,
         what="a device such as 'cuda:1' or 'cpu', or None",
     )
     store: "Cache | str | Path | None" = option(
         None,
+        "where votes and replies are kept (default: $HALLUSCOPE_STORE or the user's cache)",
+        metavar="FILE",
         about="where votes and replies are kept: a path, a cache, or None for the user's cache. If it is a run's "
         "record, or a cache of replies that is only read, no judge is asked",
         check=_check_store,

@@ -233,7 +233,7 @@ def check_chat_name(judge: str | ChatJudge, rules: Collection[str] = ()) -> None
     raise JudgeUnavailable(
         f"There is no judge {short_repr(judge)} that reads free text; expected 'openai:MODEL[@URL]', or a local "
         f"model: a folder, a .gguf file, or a Hub id (org/name). "
-        f"{known or '`halluscope info NAME` says which rules the benchmark NAME knows.'}"
+        f"{known or '`halluscope list NAME` says which rules the benchmark NAME knows.'}"
     )
 
 

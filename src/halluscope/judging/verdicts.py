@@ -4,7 +4,7 @@ A missing verdict is NaN and counts in no score, neither as good nor as bad.
 """
 
 import math
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -146,16 +146,19 @@ def read_given(
     responses: str,
     ids: Sequence[Hashable],
     criteria: Sequence[Criterion],
+    by_our_names: Callable[[Mapping[str, Any], str], Mapping[str, Any]] = lambda row, where: row,
 ) -> list[Mapping[str, Any]]:
     """Read verdicts from a file (JSON lines or a JSON list, each row with `id`) or from a run, in the ids' order.
 
     Other people's files may have an `index` instead of the id, and the judge's reply instead of a verdict; or be chat
-    completions in the questions' order.
+    completions in the questions' order. `by_our_names` takes a row and its place, and returns it by our names.
     """
     found: dict[Hashable, Mapping[str, Any]] = {}
     names, known = [one.name for one in criteria], {*ids}
     rows = completions.with_ids([*_rows(path_of(file), responses)], ids, REPLIES[0], str(file))
     for where, row in rows:
+        if isinstance(row, Mapping):
+            row = by_our_names(row, where)
         if isinstance(row, Mapping) and row.get("id") is None and "index" in row:
             row = {**row, "id": row["index"]}
         if not isinstance(row, Mapping) or "id" not in row:
@@ -170,10 +173,12 @@ def read_given(
                 f"{where} is the second verdict on the id {key}; expected one. Remove one of them."
             )
         reply = reply_of(row, names)
-        if reply is None:
-            found[key] = {name: row[name] for name in names if name in row}
-        else:
+        if reply is not None:
             found[key] = {REPLIES[0]: reply}
+        elif row.keys() >= {*names}:
+            found[key] = {name: row[name] for name in names}
+        else:
+            raise ValueError(f"{where} is {short_repr(row)}; expected an object with id, {', '.join(names)}.")
     if missing := [key for key in ids if key not in found]:
         raise ValueError(
             f"{file} has no verdict on {len(missing):,} of the {len(ids):,} questions, such as id {missing[0]} of "

@@ -31,9 +31,9 @@ def alike(names: tuple[Any, ...]) -> Mapping[str, Sequence[str]]:
 def second_names(names: tuple[Any, ...]) -> Mapping[str, str]:
     """Return the plain name of each column that is not named so, with the column; not one that another column has."""
     seconds: dict[str, str] = {}
-    there = {*names}
+    originals = set(names)
     for name in names:
-        if isinstance(name, str) and plain(name) not in there:
+        if isinstance(name, str) and plain(name) not in originals:
             seconds.setdefault(plain(name), name)
     return seconds
 

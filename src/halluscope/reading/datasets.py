@@ -31,15 +31,23 @@ from halluscope.reading.tables import PARQUET, Located, cells_of, damaged, objec
 from halluscope.sanitize import short_repr
 
 Row = Mapping[str, Any]
+
+# The endings of files that are read as JSON
 JSON = (".json", ".jsonl", ".gz")
+
 # The folder of built datasets, in the working directory
 FOLDER = "datasets"
 
 # The files in a dataset's folder that say which files hold its data
-CARD, ALSO_A_CARD = "README.md", ".huggingface.yaml"
+CARD = "README.md"
+ALSO_A_CARD = ".huggingface.yaml"
 
 # What `save_to_disk` of the library datasets writes beside the rows, and beside the folders of several splits
-STATE, STATES = "state.json", "dataset_dict.json"
+STATE = "state.json"
+STATES = "dataset_dict.json"
+
+# The columns of POPE's authors
+POPE_COLUMNS = ("text", "label")
 
 # How many rows of a dataset become Python's objects at a time
 ROWS_AT_ONCE = 2**14
@@ -70,18 +78,23 @@ class Source:
         >>> Source.of("org/pope:coco@test")
         Source(name='org/pope', config='coco', split='test')
         """
-        written = str(path_of(written)) if written.startswith("~") else written
+        if written.startswith("~"):
+            written = str(path_of(written))
         if is_there(written):
             return cls(written)
         name, _, split = written.partition("@")
         name, _, config = name.partition(":")
-        built = Path(FOLDER, name)
-        bare = "/" not in name and "\\" not in name and not is_there(name)
-        return cls(str(built) if bare and built.is_dir() else name, config or None, split or None)
+        if _is_bare(name) and not is_there(name) and home(name).is_dir():
+            name = str(home(name))
+        return cls(name, config or None, split or None)
 
     def __str__(self) -> str:
-        config, split = f":{self.config}" if self.config else "", f"@{self.split}" if self.split else ""
-        return f"{self.name}{config}{split}"
+        written = self.name
+        if self.config:
+            written += f":{self.config}"
+        if self.split:
+            written += f"@{self.split}"
+        return written
 
     @property
     def is_json(self) -> bool:
@@ -91,55 +104,81 @@ class Source:
     @property
     def folder(self) -> Path | None:
         """The dataset's folder, in which its rows may name files; None for a file, or a Hub id."""
-        return self.path if self.path.is_dir() else None
+        if self.path.is_dir():
+            return self.path
+        return None
 
     @property
     def path(self) -> Path:
         return Path(self.name)
 
 
+def _is_bare(name: str) -> bool:
+    return "/" not in name and "\\" not in name
+
+
 @contextmanager
-def sources(given: Any) -> Iterator[list[str]]:
-    """Yield how datasets are written; a loaded one (`datasets.Dataset`) is saved in a folder for that time."""
+def sources(dataset: Any) -> Iterator[list[str]]:
+    """Yield how datasets are written; a loaded one (`datasets.Dataset`) is saved in a folder for that time.
+
+    Raises:
+        ValueError: if it is neither a dataset nor a list of datasets.
+    """
     from tempfile import TemporaryDirectory
 
-    def is_source(one: Any) -> bool:
-        return isinstance(one, str | Path) or (hasattr(one, "save_to_disk") and hasattr(one, "features"))
-
-    each = [given] if isinstance(given, str | Path) or hasattr(given, "save_to_disk") else given
-    if not isinstance(each, list | tuple) or not each or not all(map(is_source, each)):
+    parts = dataset
+    if isinstance(dataset, str | Path) or hasattr(dataset, "save_to_disk"):
+        parts = [dataset]
+    if not isinstance(parts, list | tuple) or not parts or not all(_is_dataset(part) for part in parts):
         raise ValueError(
-            f"dataset is {short_repr(given)}; expected a folder, a Hub id, an upstream file, or a loaded dataset with "
-            "one split (datasets.Dataset), or a list of these."
+            f"dataset is {short_repr(dataset)}; expected a folder, a Hub id, an upstream file, or a loaded dataset "
+            "with one split (datasets.Dataset), or a list of these."
         )
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         written = []
-        for number, one in enumerate(each):
-            if isinstance(one, str | Path):
-                written.append(str(one))
-            else:
-                with naming(f"The folder for temporary files, {folder} ($TMPDIR),"):
-                    written.append(_saved(without_pictures(one), Path(folder, str(number))))
+        for number, part in enumerate(parts):
+            if isinstance(part, str | Path):
+                written.append(str(part))
+                continue
+            path = Path(folder, str(number))
+            with naming(f"The folder for temporary files, {folder} ($TMPDIR),"):
+                _save(without_pictures(part), path)
+            written.append(str(path))
         yield written
 
 
-def _saved(rows: Any, path: Path) -> str:
+def _is_dataset(value: Any) -> bool:
+    if isinstance(value, str | Path):
+        return True
+    return hasattr(value, "save_to_disk") and hasattr(value, "features")
+
+
+def _save(rows: Any, path: Path) -> None:
+    """Save a loaded dataset, POPE's as its authors' file is written."""
     import datasets
 
-    if {"text", "label"} <= {*rows.features}:  # the columns of POPE's authors: written as their file is
-        path.write_text("".join(f"{json.dumps(row, default=str)}\n" for row in rows), encoding="utf-8")
-        return str(path)
-    noisy = not datasets.are_progress_bars_disabled()
+    if all(name in rows.features for name in POPE_COLUMNS):
+        lines = [json.dumps(row, default=str) + "\n" for row in rows]
+        path.write_text("".join(lines), encoding="utf-8")
+        return
+    shows_progress = not datasets.are_progress_bars_disabled()
     datasets.disable_progress_bars()
     try:
         rows.save_to_disk(path)
     finally:
-        if noisy:
+        if shows_progress:
             datasets.enable_progress_bars()
-    return str(path)
 
 
 def read_rows(written: str) -> Any:
+    """Read the rows of a dataset: a list of objects for a JSON file, otherwise a `datasets.Dataset`.
+
+    Warn if it was built as a subset.
+
+    Raises:
+        ValueError: if there is no such dataset, if it has no rows, or if one of several splits must be named.
+        BuildError: if a file of it cannot be read.
+    """
     source = Source.of(written)
     if source.is_json:
         rows: Any = [row for _, row in objects(json_rows(source.path))]
@@ -156,28 +195,29 @@ def read_rows(written: str) -> Any:
 
 
 def is_subset(folder: Path) -> bool:
+    """Whether `halluscope build` made only a part or a changed copy of the dataset in a folder."""
     return in_stats(folder, "subset") is True
 
 
 def in_stats(folder: Path, *keys: str) -> Any:
     """Return what a dataset's stats.json says under these keys; None if `halluscope build` did not write it."""
     try:
-        found = read_json(folder / "stats.json")
+        value = read_json(folder / "stats.json")
         for key in keys:
-            found = found[key]
-        return found
+            value = value[key]
+        return value
     except (BuildError, OSError, LookupError, TypeError):
         return None
 
 
 def check_distinct(sources: Sequence[str]) -> None:
     """Check that no dataset is given twice, through links of any kind."""
+    check_once(sources, _dataset_key, "dataset")
 
-    def key(written: str) -> Hashable:
-        source = Source.of(written)
-        return file_key(source.path), source.config, source.split
 
-    check_once(sources, key, "dataset")
+def _dataset_key(written: str) -> Hashable:
+    source = Source.of(written)
+    return file_key(source.path), source.config, source.split
 
 
 def configs(written: str) -> list[str]:
@@ -196,13 +236,13 @@ def configs(written: str) -> list[str]:
 
 
 def read_columns(
-    written: str, names: Collection[str], needed: Collection[str] = (), what: str = ""
+    written: str, names: Collection[str], needed: Collection[str] = (), kind: str = ""
 ) -> Iterable[Any]:
     """Read the rows of a file or a dataset as `read_rows` does, but of a dataset only the columns in `names`."""
     if Source.of(written).is_json:
         rows: list[Any] = read_rows(written)
         return rows
-    return _rows_of(read_batches(written, names, needed, what))
+    return _rows_of(read_batches(written, names, needed, kind))
 
 
 def _rows_of(batches: Iterable[Mapping[str, list[Any]]]) -> Iterator[dict[str, Any]]:
@@ -212,7 +252,7 @@ def _rows_of(batches: Iterable[Mapping[str, list[Any]]]) -> Iterator[dict[str, A
 
 
 def read_batches(
-    written: str, names: Collection[str], needed: Collection[str] = (), what: str = ""
+    written: str, names: Collection[str], needed: Collection[str] = (), kind: str = ""
 ) -> Iterator[dict[str, list[Any]]]:
     """Read columns of a dataset that is no file of JSON, some rows at a time.
 
@@ -220,7 +260,7 @@ def read_batches(
         written: the dataset, as users name it.
         names: the columns to read; those that it lacks are left out.
         needed: the columns that it must have.
-        what: what has these columns, for messages.
+        kind: what has these columns, for messages.
     """
     source = Source.of(written)
     is_plain = source.path.suffix == ".parquet" and source.split is None
@@ -237,7 +277,7 @@ def read_batches(
     missing = set(needed) - set(present)
     if missing:
         raise ValueError(
-            f"The dataset {written} has no column {' or '.join(sorted(missing))}; expected {what}."
+            f"The dataset {written} has no column {' or '.join(sorted(missing))}; expected {kind}."
         )
     columns = [name for name in names if name in present]
     if is_plain:
@@ -260,14 +300,17 @@ def _cells_of_batches(batches: Iterable[Any], name: str) -> Iterator[dict[str, l
 
 def read_once(located: Iterable[Located], read: Callable[[Any, str, int], Any], id: str = "id") -> list[Any]:
     """Read rows with their locations into records, and check that no id occurs twice."""
-    first, records = dict[Hashable, str](), []
+    first_places: dict[Hashable, str] = {}
+    records = []
     for number, (where, row) in enumerate(located):
         record = read(row, where, number)
-        if (key := getattr(record, id)) in first:
+        key = getattr(record, id)
+        if key in first_places:
             raise ValueError(
-                f"{where} has the {id} {key}, which {first[key]} has too; expected each row once. Remove one of them."
+                f"{where} has the {id} {key}, which {first_places[key]} has too; expected each row once. Remove one of "
+                "them."
             )
-        first[key] = where
+        first_places[key] = where
         records.append(record)
     return records
 
@@ -283,21 +326,26 @@ def picture_columns(rows: Any) -> list[str]:
 
 def without_pictures(rows: Any) -> Any:
     """Return the rows without their images, which are never read."""
-    pictures = picture_columns(rows)
-    return rows.remove_columns(pictures) if pictures else rows
+    columns = picture_columns(rows)
+    if not columns:
+        return rows
+    return rows.remove_columns(columns)
 
 
 def _dataset(source: Source, written: str) -> Any:
+    """Load one split of a dataset."""
     splits = _load(source)
-    if source.split is None and len(splits) != 1:
-        raise ValueError(
-            f"{written} has the splits {', '.join(splits)}; name one: {written}@{next(iter(splits))}."
-        )
-    if source.split is not None and source.split not in splits:
-        raise ValueError(f"{written} has no split {short_repr(source.split)}; it has {', '.join(splits)}.")
-    rows = splits[source.split or next(iter(splits))]
+    split = source.split
+    if split is None:
+        split = next(iter(splits))
+        if len(splits) != 1:
+            raise ValueError(f"{written} has the splits {', '.join(splits)}; name one: {written}@{split}.")
+    if split not in splits:
+        raise ValueError(f"{written} has no split {short_repr(split)}; it has {', '.join(splits)}.")
+    rows = splits[split]
     for column, feature in rows.features.items():
-        if (as_stored := _as_stored(feature)) != feature:
+        as_stored = _as_stored(feature)
+        if as_stored != feature:
             rows = rows.cast_column(column, as_stored)
     return rows
 
@@ -308,56 +356,76 @@ def _as_stored(feature: Any) -> Any:
         return {name: _as_stored(inner) for name, inner in feature.items()}
     if hasattr(feature, "feature"):
         return replace(feature, feature=_as_stored(feature.feature))
-    return replace(feature, decode=False) if hasattr(feature, "embed_storage") else feature
+    if hasattr(feature, "embed_storage"):
+        return replace(feature, decode=False)
+    return feature
 
 
 def _load(source: Source) -> Any:
+    """Load the splits of a dataset, by their names."""
     import datasets
 
-    folder = source.path
-    if folder.suffix == ".parquet":
-        parquet(folder).close()
-        with damaged(folder, PARQUET):
-            return datasets.load_dataset("parquet", data_files=escape(str(folder)))
-    is_unbuilt = (folder / "spec.toml").is_file() and not (folder / "data").is_dir()  # of a clone
-    if is_unbuilt or ("/" not in source.name and "\\" not in source.name and not is_there(source.name)):
-        built = sorted(folder.name for folder in Path(FOLDER).glob("*") if (folder / "data").is_dir())
-        raise ValueError(
-            f"There is no dataset {short_repr(folder.name)} in "
-            f"{Path(FOLDER).absolute()}.{'' if is_unbuilt else nearest(source.name, built)} It "
-            f"holds {', '.join(built) or 'no datasets'}; `halluscope build NAME` makes one. You may also name a "
-            "folder, or a Hub id (org/name)."
-        )
-    _check_folder(folder)
-    there = True
+    path = source.path
+    if path.suffix == ".parquet":
+        parquet(path).close()
+        with damaged(path, PARQUET):
+            return datasets.load_dataset("parquet", data_files=escape(str(path)))
+    _check_built(source)
+    _check_folder(path)
+    if not _may_be_loaded(source):
+        raise _not_loaded(source, "it is neither a folder nor a Hub id")
+    is_hub_there = True
     try:
-        if not _may_be_loaded(source):
-            raise ValueError("it is neither a folder nor a Hub id")
-        if any((folder / name).is_file() for name in (STATE, STATES)):
+        if (path / STATE).is_file() or (path / STATES).is_file():
             saved = datasets.load_from_disk(source.name)
-            return saved if isinstance(saved, dict) else {str(saved.split or "all"): saved}
-        if folder.is_dir():
-            kept = _kept(folder, Path(datasets.config.HF_DATASETS_CACHE))
-            return datasets.load_dataset(source.name, source.config, cache_dir=str(kept))
-        with hub_or_cache() as there:
+            if isinstance(saved, dict):
+                return saved
+            return {str(saved.split or "all"): saved}
+        if path.is_dir():
+            cache = _cache_of(path, Path(datasets.config.HF_DATASETS_CACHE))
+            return datasets.load_dataset(source.name, source.config, cache_dir=str(cache))
+        with hub_or_cache() as is_hub_there:
             return datasets.load_dataset(source.name, source.config)
     except Exception as error:  # the library raises its own errors, and fsspec's, pyarrow's and the Hub's
         refused = refusal(error)
         if refused is not None:
             place = f"The cache of datasets, {datasets.config.HF_DATASETS_CACHE} ($HF_DATASETS_CACHE),"
             raise not_written(place, refused) from error
-        why = (
-            f"{type(error).__name__}: {short_repr(str(error), 200)}" if there else "the Hub cannot be reached"
-        )
-        raise ValueError(
-            f"{source.name} cannot be loaded as a dataset ({why}). Expected the folder that `halluscope build NAME` "
-            "made, or a Hub id."
-        ) from error
+        why = "the Hub cannot be reached"
+        if is_hub_there:
+            why = f"{type(error).__name__}: {short_repr(str(error), 200)}"
+        raise _not_loaded(source, why) from error
+
+
+def _check_built(source: Source) -> None:
+    """Check that a dataset that is named by a bare name has been built; the folder of a clone holds only its spec."""
+    path = source.path
+    is_unbuilt = (path / "spec.toml").is_file() and not (path / "data").is_dir()
+    if not is_unbuilt and (not _is_bare(source.name) or is_there(source.name)):
+        return
+    built = sorted(folder.name for folder in Path(FOLDER).glob("*") if (folder / "data").is_dir())
+    hint = ""
+    if not is_unbuilt:
+        hint = nearest(source.name, built)
+    raise ValueError(
+        f"There is no dataset {short_repr(path.name)} in {Path(FOLDER).absolute()}.{hint} It holds "
+        f"{', '.join(built) or 'no datasets'}; `halluscope build NAME` makes one. You may also name a folder, or a Hub "
+        "id (org/name)."
+    )
 
 
 def _may_be_loaded(source: Source) -> bool:
     """Whether a source is a folder, or its name can be a Hub id. The library takes URLs too; we do not."""
-    return source.path.is_dir() or bool(_HUB_ID.fullmatch(source.name) and not source.name.startswith("."))
+    if source.path.is_dir():
+        return True
+    return _HUB_ID.fullmatch(source.name) is not None and not source.name.startswith(".")
+
+
+def _not_loaded(source: Source, why: str) -> ValueError:
+    return ValueError(
+        f"{source.name} cannot be loaded as a dataset ({why}). Expected the folder that `halluscope build NAME` made, "
+        "or a Hub id."
+    )
 
 
 def _check_folder(folder: Path) -> None:
@@ -368,44 +436,64 @@ def _check_folder(folder: Path) -> None:
         raise BuildError(
             f"{folder / ALSO_A_CARD} is not supported; remove it, and name the data files in {CARD}."
         )
-    states = {state: read_json(state).get("_data_files") for state in folder.rglob(STATE)}
-    for file, names in {folder / CARD: [*_named_by(folder / CARD)], **states}.items():
-        for name in _texts(names):
-            if "::" in name or "://" in name or leads_out(name):
-                raise BuildError(
-                    f"{file} names {short_repr(name)} as data, which is outside the folder; expected names of files "
-                    f"inside it. Nothing was fetched. Copy the data into the folder, and correct {file.name}."
-                )
+    _check_names(folder / CARD, _named_by(folder / CARD))
+    for state in folder.rglob(STATE):
+        _check_names(state, read_json(state).get("_data_files"))
     for file in folder.rglob("*.parquet"):
         if file.is_file():
             parquet(file).close()
 
 
-def _named_by(card: Path) -> Iterator[Any]:
-    """Yield the files and folders that a card names as data, as the library reads the card."""
+def _named_by(card: Path) -> list[Any]:
+    """Return the files and folders that a card names as data, as the library reads the card."""
     from huggingface_hub import DatasetCard
 
-    if card.is_file() and "---" in (text := read_text(card)):
-        with damaged(card, "a dataset's card", "Correct the YAML at its beginning, or remove the YAML."):
-            for config in DatasetCard(text).data.get("configs") or []:
-                yield from (config.get("data_files"), config.get("data_dir"))
+    if not card.is_file():
+        return []
+    text = read_text(card)
+    if "---" not in text:
+        return []
+    named = []
+    with damaged(card, "a dataset's card", "Correct the YAML at its beginning, or remove the YAML."):
+        for config in DatasetCard(text).data.get("configs") or []:
+            named.append(config.get("data_files"))
+            named.append(config.get("data_dir"))
+    return named
+
+
+def _check_names(file: Path, named: Any) -> None:
+    """Check that what a file in a dataset's folder names as data is in this folder."""
+    for name in _texts(named):
+        if "::" in name or "://" in name or leads_out(name):
+            raise BuildError(
+                f"{file} names {short_repr(name)} as data, which is outside the folder; expected names of files "
+                f"inside it. Nothing was fetched. Copy the data into the folder, and correct {file.name}."
+            )
 
 
 def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts in lists and objects of any depth."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, list | Mapping):
-        for inner in value.values() if isinstance(value, Mapping) else value:
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
             yield from _texts(inner)
 
 
-def _kept(folder: Path, cache: Path) -> Path:
+def _cache_of(folder: Path, cache: Path) -> Path:
     """Return a folder for the library's cache of a dataset's folder as its files are now.
 
     The library itself would mistake another folder of that name, or files that were rebuilt, for those in its cache.
     """
     import hashlib
 
-    files = sorted(file for file in folder.resolve().rglob("*") if file.is_file())
-    facts = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
-    return cache / f"halluscope-{hashlib.sha256(repr(facts).encode(errors='replace')).hexdigest()[:16]}"
+    facts = []
+    for file in sorted(folder.resolve().rglob("*")):
+        if file.is_file():
+            status = file.stat()
+            facts.append((str(file), status.st_size, status.st_mtime_ns))
+    digest = hashlib.sha256(repr(facts).encode(errors="replace")).hexdigest()
+    return cache / f"halluscope-{digest[:16]}"

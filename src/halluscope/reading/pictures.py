@@ -17,8 +17,7 @@ from halluscope.sanitize import one_line, short_repr
 # The endings of image files' names, in lower case
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 
-# Matches a name that ends in a number
-_NUMBER = re.compile(r"(?:.*[^0-9])?([0-9]{1,18})")
+_LAST_NUMBER = re.compile(r"(?:.*[^0-9])?([0-9]{1,18})")
 
 # Returns the image for a key. It may be the same object each time, so change only a copy.
 Find = Callable[[Any], Image]
@@ -27,8 +26,9 @@ Find = Callable[[Any], Image]
 def open_stored(stored: Mapping[str, Any] | None, folder: Path | None, name: str) -> Image:
     """Open the image that a row holds, or whose file it names."""
     if stored and stored["bytes"] is not None:
-        path = stored["path"]
-        return open_picture(stored["bytes"], f"{name}, {short_repr(path)}," if path else name)
+        if stored["path"]:
+            name = f"{name}, {short_repr(stored['path'])},"
+        return open_picture(stored["bytes"], name)
     if stored is None or folder is None:
         raise BuildError(
             f"{name} is not in its row, and image files are opened only in a folder that you name."
@@ -52,11 +52,21 @@ def open_named(file: Any, folder: Path, name: str) -> Image:
 def of_table(
     images: Any,
     key: str,
-    wanted: set[Hashable],
+    values: set[Hashable],
     name: str,
     keep: int | None = None,
     folder: Path | None = None,
 ) -> Find:
+    """Return a function that finds the images that a dataset stores in its column `image`.
+
+    Args:
+        images: the dataset (`datasets.Dataset`).
+        key: the column by which an image is asked for; the first row with an image counts.
+        values: those of that column that will be asked for.
+        name: what errors call the dataset.
+        keep: how many images stay open; None keeps all open.
+        folder: the folder in which a row may name a file.
+    """
     from datasets import Image as ImageFeature
 
     try:
@@ -64,16 +74,17 @@ def of_table(
     except Exception as error:  # the library raises its own errors, and pyarrow's
         kind = short_repr(images.features["image"])
         raise ValueError(f"The column image of {name} holds {kind}; expected images.") from error
-    there = pc.is_valid(stored.data.column("image")).to_pylist()
+    has_image = pc.is_valid(stored.data.column("image")).to_pylist()
     row_of: dict[Hashable, int] = {}
-    for row, (value, valid) in enumerate(zip(images[key], there, strict=True)):
-        if valid:
+    for row, value in enumerate(images[key]):
+        if has_image[row]:
             row_of.setdefault(value, row)
-    if missing := wanted - row_of.keys():
+    missing = values - row_of.keys()
+    if missing:
+        example = min(str(value) for value in missing)
         raise ValueError(
-            f"{len(missing):,} of the {len(wanted):,} images that {name} asks about are missing, such as {key} "
-            f"{min(map(str, missing))}. Build it with images, or name the folder that holds them (--images, in "
-            "Python images)."
+            f"{len(missing):,} of the {len(values):,} images that {name} asks about are missing, such as {key} "
+            f"{example}. Build it with images, or name the folder that holds them (--images, in Python images)."
         )
 
     @lru_cache(keep)
@@ -84,38 +95,61 @@ def of_table(
     return find
 
 
-def of_folder(folder: Path, wanted: set[str], keep: int | None = None) -> Find:
+def of_folder(folder: Path, names: set[str], keep: int | None = None) -> Find:
     """Return a function that finds the image files of a folder, of which `keep` stay open; None keeps all open."""
     if not folder.is_dir():
         raise ValueError(f"There is no folder {folder}; expected the one that holds the images.")
-    paths = {name: inside(folder, name) for name in wanted}
-    if missing := [name for name, path in paths.items() if not is_file(path)]:
-        shown = one_line(min(missing), 200)
+    paths = {name: inside(folder, name) for name in names}
+    missing = [name for name, path in paths.items() if not is_file(path)]
+    if missing:
+        example = one_line(min(missing), 200)
         raise ValueError(
-            f"{len(missing):,} of the {len(wanted):,} images are not in {folder}, such as {shown}."
+            f"{len(missing):,} of the {len(names):,} images are not in {folder}, such as {example}."
         )
-    return lru_cache(keep)(lambda name: open_picture(read_bytes(paths[name], "image"), str(paths[name])))
+
+    @lru_cache(keep)
+    def find(name: str) -> Image:
+        return open_picture(read_bytes(paths[name], "image"), str(paths[name]))
+
+    return find
 
 
-def called(folder: Path, wanted: Collection[Any]) -> dict[Any, str]:
-    """Find the image files of a folder by wanted numbers or names.
+def file_names(folder: Path, images: Collection[Any]) -> dict[Any, str]:
+    """Find the image files of a folder by the numbers or the names of images.
 
     The image 17 is "17.jpg", or, if that does not exist, "COCO_val2014_000000000017.jpg"; the image "a.jpg" is "a.jpg".
     """
-    known = {str(value): value for value in wanted}
-    found: dict[Any, dict[int, list[str]]] = {}
-    names = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []
-    for name in (name for name in names if name.lower().endswith(ENDINGS)):
-        stem = name.rpartition(".")[0]
-        number = _NUMBER.fullmatch(stem)
-        # what a name may mean, the surest first: itself, its number, the number at its end
-        meant = name, str(int(stem)) if stem.isdecimal() else "", str(int(number[1])) if number else ""
-        if rank := next((rank for rank, value in enumerate(meant, 1) if value in known), 0):
-            found.setdefault(known[meant[rank - 1]], {}).setdefault(rank, []).append(name)
-    best = {value: ranks[min(ranks)] for value, ranks in found.items()}
-    for value, alike in best.items():
-        if len(alike) > 1:
+    if not folder.is_dir():
+        return {}
+    image_of = {str(image): image for image in images}
+    candidates: dict[Any, list[list[str]]] = {}  # for each image, the files of that name, from the surest on
+    for name in sorted(file.name for file in folder.iterdir()):
+        if not name.lower().endswith(ENDINGS):
+            continue
+        for rank, meaning in enumerate(_meanings(name)):
+            if meaning in image_of:
+                ranks = candidates.setdefault(image_of[meaning], [[], [], []])
+                ranks[rank].append(name)
+                break
+    names = {}
+    for image, ranks in candidates.items():
+        surest = next(files for files in ranks if files)
+        if len(surest) > 1:
             raise ValueError(
-                f"{folder} holds {' and '.join(alike[:2])}; keep only the one that is the image {value}."
+                f"{folder} holds {' and '.join(surest[:2])}; keep only the one that is the image {image}."
             )
-    return {value: alike[0] for value, alike in best.items()}
+        names[image] = surest[0]
+    return names
+
+
+def _meanings(file_name: str) -> tuple[str, str, str]:
+    """Return what an image file's name may mean, the surest first: itself, its number, the number at its end."""
+    stem = file_name.rpartition(".")[0]
+    number = ""
+    if stem.isdecimal():
+        number = str(int(stem))
+    last_number = ""
+    match = _LAST_NUMBER.fullmatch(stem)
+    if match:
+        last_number = str(int(match[1]))
+    return file_name, number, last_number

@@ -1,12 +1,13 @@
 """Reads which objects are in which image, from a presence dataset, COCO's annotations, or image id -> class names."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from halluscope.files.opening import json_rows, read_json
+from halluscope.reading.coco import read_annotations
 from halluscope.reading.datasets import Source, in_stats, read_columns, read_once
 from halluscope.reading.fields import Fields
 from halluscope.reading.tables import Located, numbered
@@ -15,6 +16,9 @@ from halluscope.vocabularies import Vocabulary
 
 # From this many images on, most classes of a vocabulary should occur
 ENOUGH = 100
+
+# The columns that a row must have
+NEEDED = ("image_id", "objects")
 
 # The other columns that a row may have
 TEXTS = ("file_name", "prompt", "form")
@@ -36,14 +40,22 @@ def load(sources: Sequence[str], vocabulary: Vocabulary | None = None) -> list[I
 
     Warn if many images hold few of the vocabulary's classes: the annotators may not have looked for the others.
     """
-    located = (each for source in sources for each in _located(source, vocabulary))
-    images = read_once(located, _read, "image_id")
+    images = read_once(_located(sources, vocabulary), _read, "image_id")
     if vocabulary and len(images) >= ENOUGH:
-        named = {name for image in images for name in image.objects if isinstance(name, str)}
-        missing = [name for name in vocabulary.classes if name not in named]
+        missing = _never_present(vocabulary.classes, images)
         if 2 * len(missing) > len(vocabulary.classes):
             _warn(f"No image of the {len(images):,} in {', '.join(sources)} holds", missing, vocabulary)
     return images
+
+
+def _never_present(classes: Sequence[str], images: Sequence[ImageObjects]) -> list[str]:
+    """Return the classes that are in no image."""
+    present: set[str] = set()
+    for image in images:
+        for name in image.objects:
+            if isinstance(name, str):  # what is none is named when the classes are looked up
+                present.add(name)
+    return [name for name in classes if name not in present]
 
 
 def inputs(images: Sequence[ImageObjects]) -> dict[str, Any]:
@@ -59,25 +71,32 @@ def read_all(rows: Iterable[Any], where: str = "references") -> list[ImageObject
     return read_once(numbered(where, rows), _read, "image_id")
 
 
-def _located(written: str, vocabulary: Vocabulary | None) -> Iterable[Located]:
-    source = Source.of(written)
-    if source.is_json and not source.name.endswith((".jsonl", ".jsonl.gz")):
-        yield from _of_json(source.path, vocabulary)
-    elif source.is_json:
-        yield from json_rows(source.path)
-    else:
-        names = ("image_id", "objects", *TEXTS)
-        rows = read_columns(written, names, names[:2], "a presence dataset")
-        known = in_stats(source.path, "counts", "images_per_class")
-        classes = vocabulary.classes if vocabulary and isinstance(known, dict) else ()
-        missing = [name for name in classes if name not in known]
-        if vocabulary and missing:
-            _warn(f"{source.path} was built from annotations without", missing, vocabulary)
-        yield from ((f"{written}, row {number}", row) for number, row in enumerate(rows))
+def _located(sources: Sequence[str], vocabulary: Vocabulary | None) -> Iterator[Located]:
+    """Yield the rows of datasets and files with their locations."""
+    for written in sources:
+        source = Source.of(written)
+        if not source.is_json:
+            yield from _of_dataset(written, source.path, vocabulary)
+        elif source.name.endswith((".jsonl", ".jsonl.gz")):
+            yield from json_rows(source.path)
+        else:
+            yield from _of_json(source.path, vocabulary)
 
 
-def _of_json(path: Path, vocabulary: Vocabulary | None) -> Iterable[Located]:
-    content = read_json(path, lambda entry: None if {"image_id", "category_id"} <= entry.keys() else entry)
+def _of_dataset(written: str, folder: Path, vocabulary: Vocabulary | None) -> Iterator[Located]:
+    rows = read_columns(written, NEEDED + TEXTS, NEEDED, "a presence dataset")
+    annotated = in_stats(folder, "counts", "images_per_class")
+    if vocabulary and isinstance(annotated, dict):
+        missing = [name for name in vocabulary.classes if name not in annotated]
+        if missing:
+            _warn(f"{folder} was built from annotations without", missing, vocabulary)
+    for number, row in enumerate(rows):
+        yield f"{written}, row {number}", row
+
+
+def _of_json(path: Path, vocabulary: Vocabulary | None) -> Iterator[Located]:
+    """Yield the rows of a file in COCO's format, or of a file of image id -> class names."""
+    content = read_json(path, _unless_annotation)
     if not isinstance(content, dict):
         raise ValueError(
             f"{path} holds a {type(content).__name__}; expected image id -> class names, or COCO's format."
@@ -86,24 +105,35 @@ def _of_json(path: Path, vocabulary: Vocabulary | None) -> Iterable[Located]:
         for key, names in content.items():
             yield f"{path}, {key!r:.80}", {"image_id": key, "objects": names}
         return
-    from halluscope.reading.coco import read_annotations
-
     table = read_annotations(path)
     if vocabulary:
         vocabulary.check_annotated(table.classes, str(path))
-    for image in map(ImageObjects, table.image_ids, table.objects(), table.file_names):
-        yield str(path), image
+    rows = zip(table.image_ids, table.objects(), table.file_names, strict=True)
+    for image_id, objects, file_name in rows:
+        yield str(path), ImageObjects(image_id, objects, file_name)
 
 
-def _read(row: Any, where: str, _: int) -> ImageObjects:
+def _unless_annotation(entry: dict[str, Any]) -> dict[str, Any] | None:
+    """Return an object of a file, but None for an annotation: there are many, and `read_annotations` reads them."""
+    if "image_id" in entry and "category_id" in entry:
+        return None
+    return entry
+
+
+def _read(row: Any, where: str, number: int) -> ImageObjects:
+    """Read the row that stands there; its number is not needed, because every row names its image."""
     if isinstance(row, ImageObjects):
         return row
-    if isinstance(row, Mapping) and "image_id" in row and isinstance(row.get("objects"), list):
-        image_id = Fields(row, where).whole("image_id", or_digits=True)
-        texts = {name: str(row.get(name) or "") for name in TEXTS}
-        return ImageObjects(image_id, row["objects"], **texts)
-    raise ValueError(
-        f"{where}: expected image_id and objects, a list of class names; got {short_repr(row, 120)}."
+    if not isinstance(row, Mapping) or "image_id" not in row or not isinstance(row.get("objects"), list):
+        raise ValueError(
+            f"{where}: expected image_id and objects, a list of class names; got {short_repr(row, 120)}."
+        )
+    return ImageObjects(
+        image_id=Fields(row, where).whole("image_id", or_digits=True),
+        objects=row["objects"],
+        file_name=str(row.get("file_name") or ""),
+        prompt=str(row.get("prompt") or ""),
+        form=str(row.get("form") or ""),
     )
 
 

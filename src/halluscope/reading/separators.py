@@ -54,9 +54,11 @@ def separator_of(text: str, ending: str, where: str) -> str:
         return usual  # the first row that differs from the header is named when it is read
     if usual == TAB and TAB in fitting:
         return TAB  # a name may well hold a comma, but no tab
-    known = [_known(_cells(header, separator)) for separator in fitting]
-    if known and known.count(max(known)) == 1:
-        return fitting[known.index(max(known))]
+    if fitting:
+        usual_names = [_usual_names(_cells(header, separator)) for separator in fitting]
+        most = max(usual_names)
+        if usual_names.count(most) == 1:
+            return fitting[usual_names.index(most)]
     names = " and ".join(NAMES[separator] for separator in in_header)
     raise BuildError(
         f"The header of {where} holds {names}: {short_repr(header, 120)}; expected one of them between the names of "
@@ -78,9 +80,9 @@ def _cells(line: str, separator: str) -> list[str]:
         return []
 
 
-def _known(names: Sequence[str]) -> int:
+def _usual_names(names: Sequence[str]) -> int:
     """Return how many columns have a usual name."""
-    return sum(_USUAL_NAME.fullmatch(name.strip()) is not None for name in names)
+    return len([name for name in names if _USUAL_NAME.fullmatch(name.strip())])
 
 
 def _fits(text: str, separator: str) -> bool:

@@ -36,14 +36,15 @@ def sheet_of(workbook: Any, where: str, name: str | None, holds: Holds | None) -
     fitting = [sheet for sheet in filled if holds(header_of(sheet))]
     if len(fitting) == 1:
         return fitting[0]
-    several = fitting
-    what = "responses"
+    candidates = fitting
+    content = "responses"
     if not fitting:
-        several = filled
-        what = "rows, but no column that is named like one of responses"
+        candidates = filled
+        content = "rows, but no column that is named like one of responses"
+    title = short_repr(candidates[0].title)
     raise BuildError(
-        f"{where} has {len(several)} sheets with {what}: {_names(several)}; expected one. Name it: "
-        f"--sheet {short_repr(several[0].title)} (sheet={short_repr(several[0].title)})."
+        f"{where} has {len(candidates)} sheets with {content}: {_names(candidates)}; expected one. Name it: "
+        f"--sheet {title} (sheet={title})."
     )
 
 
@@ -51,7 +52,10 @@ def header_of(sheet: Any) -> list[str]:
     """Return the names of a sheet's columns, which its first row holds; "" for an empty cell."""
     names = []
     for cell in next(sheet.iter_rows(max_row=1, values_only=True), ()):
-        names.append("" if cell is None else str(cell))
+        name = ""
+        if cell is not None:
+            name = str(cell)
+        names.append(name)
     return names
 
 
@@ -69,4 +73,5 @@ def _has_rows(sheet: Any) -> bool:
 
 
 def _names(sheets: Sequence[Any]) -> str:
-    return ", ".join(repr(one_line(sheet.title, 40)) for sheet in sheets)
+    titles = [one_line(sheet.title, 40) for sheet in sheets]
+    return ", ".join(repr(title) for title in titles)

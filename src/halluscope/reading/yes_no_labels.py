@@ -21,25 +21,29 @@ def as_words(values: Any, any_case: bool = False) -> Any:
     if not is_like_a_list(values):
         return values
     try:
-        found = listed("values", values, "a list")
+        labels = listed("values", values, "a list")
     except ValueError:
         return values
-    if {*map(type, found)} != {str}:
-        return [as_word(value, any_case) for value in found]
+    if {type(label) for label in labels} != {str}:
+        return [as_word(label, any_case) for label in labels]
     if not any_case:
-        return found
-    words = {text: as_word(text, any_case) for text in {*found}}  # a few labels, of many rows
-    return [words[text] for text in found]
+        return labels
+    words = {label: as_word(label, any_case) for label in set(labels)}  # a few labels, of many rows
+    return [words[label] for label in labels]
 
 
 def as_word(value: Any, any_case: bool) -> Any:
     """Return "yes" or "no" for a truth value; any other value as it is."""
     if isinstance(value, str):
         word = value.strip().lower()
-        return word if any_case and word in YES_NO else value
+        if any_case and word in YES_NO:
+            return word
+        return value
     if getattr(value, "ndim", None) == 0:  # an array or a tensor of one value
         value = value.item()
     is_truth = isinstance(value, bool | np.bool_) or (is_number(value) and value in (0, 1))
     if not is_truth:
         return value
-    return "yes" if value else "no"
+    if value:
+        return "yes"
+    return "no"

@@ -2,10 +2,10 @@
 
 That is how often the judge errs, and the scores of all texts, corrected for its errors (`stats.corrected`).
 
-People's labels say which classes each text implies. They are read from a marked sheet (`halluscope review make --marks
-implied`, which `sheet` draws), or from JSON lines {id or text, class, answer, [weight]} with a line for every class of
-a labelled text. A text's weight is 1 / the probability that it was drawn; without weights, each text is assumed to be
-equally likely to be drawn.
+People's labels say which classes each text implies. They are read from a marked sheet (`halluscope study sheet make
+--marks implied`, which `sheet` draws), or from JSON lines {id or text, class, answer, [weight]} with a line for every
+class of a labelled text. A text's weight is 1 / the probability that it was drawn; without weights, each text is
+assumed to be equally likely to be drawn.
 
 A certificate is one self-describing JSON file. It is cited by its digest, a checksum over all its content. The digest
 reveals a label that was changed by mistake, but not one that was forged with a new digest.

@@ -212,7 +212,8 @@ def _principal_score(results: Results, place: str) -> str:
     score_names = one_line(", ".join(names), 300) or "none"
     raise ValueError(
         f"The {place} results are of no benchmark that is known here, or of several, so it is not clear which score to "
-        f"compare (they have: {score_names}). Name one score with --by, or one for each of the two: --by FIRST SECOND."
+        f"compare (they have: {score_names}). Name one score with --scores, or one for each of the two: --scores "
+        f"FIRST SECOND."
     )
 
 
@@ -226,7 +227,11 @@ class Pairs:
 
 
 def pairs_of(
-    first: Results, second: Results, score_names: Sequence[str], models: Sequence[str], option: str = "--by"
+    first: Results,
+    second: Results,
+    score_names: Sequence[str],
+    models: Sequence[str],
+    option: str = "--scores",
 ) -> Pairs:
     """Return the models' scores in both results; constant ones, which have no correlation, are not turned."""
     scores_in_first = scores(first, models, score_names[0])
@@ -272,10 +277,10 @@ def measure(
                 "NAME=FILE."
             )
     reruns = []
-    option = "--criterion-by"
+    option = "--criterion-score"
     if name != CRITERION:
         reruns = [Rerun(first[model], second[model]) for model in models]
-        option = "--by"
+        option = "--scores"
     pairs = pairs_of(first, second, (score_name, other_name), models, option)
     changed: set[str] = set()
     for rerun in reruns:
@@ -303,7 +308,7 @@ def check_reruns(name: str, reruns: Sequence[Rerun]) -> None:
     """Refuse a second run that is the first one."""
     if not reruns or any(rerun.first != rerun.second for rerun in reruns):
         return
-    advice = "score the responses to the form that `halluscope parallel` made"
+    advice = "score the responses to the form that `halluscope study parallel` made"
     if name == RETEST:
         advice = AGAIN
     raise ValueError(
@@ -324,7 +329,9 @@ def changes(name: str, rerun: Rerun) -> set[str]:
     if data and data_of_second and not is_about_the_same(name, data, data_of_second):
         advice = "score both runs against the same rows of the same dataset"
         if name == PARALLEL:
-            advice = "`halluscope parallel --first FILE` writes the original rows that have a parallel form"
+            advice = (
+                "`halluscope study parallel --first FILE` writes the original rows that have a parallel form"
+            )
         raise ValueError(
             f"{OPTIONS[name]} is about other rows than the first run: for {short_repr(rerun.first['responses'])}, "
             f"{one_line(data, 100)}, then {one_line(data_of_second, 100)}; expected the same in both: {advice}."

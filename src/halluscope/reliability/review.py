@@ -169,7 +169,7 @@ def rejected(rows: Sequence[Row], sheet: Sheet) -> dict[int, str]:
     found = [marks.get(key(identify(row, index))) for index, row in enumerate(rows)]
     if {*found} == {None}:
         raise ValueError(
-            f"The sheet {sheet.name} has none of the {len(rows):,} rows; expected a sheet that `halluscope review "
+            f"The sheet {sheet.name} has none of the {len(rows):,} rows; expected a sheet that `halluscope study sheet "
             "make` made from this parallel form, with the same seed and model."
         )
     reasons = {
@@ -182,7 +182,7 @@ def rejected(rows: Sequence[Row], sheet: Sheet) -> dict[int, str]:
 def says(sheet: Sheet) -> tuple[Any, Report]:
     """Return what a sheet says as JSON has it, and as a report.
 
-    For models' responses, the former is the list that `halluscope reliability` takes.
+    For models' responses, the former is the list that `halluscope study reliability` takes.
     """
     if sheet.kind == READING:
         result = agreement.summary(sheet)
@@ -242,10 +242,11 @@ def _shares(sheet: Sheet) -> tuple[Any, Report]:
         report.append(Table("models", ["model", "rows", f"{first} %", f"{second} %"], cells))
     if strata:  # THRONE, supplement, Table 3
         total = sum(sheet.sizes().values())
-        cells = [
-            [name, rows, share(rows / total), judgements, errors, share(errors / judgements)]
-            for name, (rows, judgements, errors) in strata.items()
-        ]
+        cells = []
+        for name, stratum in strata.items():
+            of_rows = share(stratum.rows / total)
+            of_judgements = share(stratum.errors / stratum.judgements)
+            cells.append([name, stratum.rows, of_rows, stratum.judgements, stratum.errors, of_judgements])
         header = ["stratum", "rows", "share %", "marked", second, f"{second} %"]
         report.append(Table("strata", header, cells))
     return models or result, [*report, Notes([f"signature: {result['signature']}"])]

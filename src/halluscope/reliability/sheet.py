@@ -36,7 +36,7 @@ KINDS = DATA["kinds"]
 OTHERS: list[str] = DATA["others"]
 MARKS: dict[str, list[str]] = {kind: of["marks"] for kind, of in KINDS.items()}
 
-MADE_BY = "`halluscope review make` or `halluscope agree`"
+MADE_BY = "`halluscope study sheet make` or `halluscope study agree`"
 SOME = 5  # the most rows that a message names
 SHEET, PAGE = "sheet.csv", "page.html"
 

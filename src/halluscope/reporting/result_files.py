@@ -48,7 +48,7 @@ def score(result: Values, by: str) -> float:
 
 
 def scores(
-    results: Mapping[str, Values], models: Sequence[str], by: str, option: str = "--by"
+    results: Mapping[str, Values], models: Sequence[str], by: str, option: str = "--scores"
 ) -> list[float]:
     """Return a score of several models' results; `option` is the option that named the score."""
     values = [score(results[model], by) for model in models]

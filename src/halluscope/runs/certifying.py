@@ -25,7 +25,7 @@ from halluscope.runs import folder
 from halluscope.runs.folder import Run
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats, wilson
-from halluscope.stats.samples import FEWEST_MARKED, allot, corrected_score
+from halluscope.stats.samples import FEWEST_MARKED, Marked, allot, corrected_score
 from halluscope.stats.tallies import Bools, numbers
 from halluscope.validation import whole
 
@@ -118,8 +118,8 @@ def _scale(most: int) -> Iterable[str]:
 def certify(path: Path, run: Run, by: str, allow_unmarked: bool, resampling: Bootstrap) -> Printed:
     """Compare a grader's verdicts with people's marks on a sheet, and correct its scores.
 
-    The sheet is of `halluscope review make RUN --marks verdict`, `run` a run on the same responses, by this judge or
-    another, and `by` who marked.
+    The sheet is of `halluscope study sheet make RUN --marks verdict`, `run` a run on the same responses, by this judge
+    or another, and `by` who marked.
 
     Returns:
         `confusion`: criterion -> the counts of pairs of verdicts; `errors`: for each criterion, overall and by group,
@@ -168,7 +168,7 @@ def certify(path: Path, run: Run, by: str, allow_unmarked: bool, resampling: Boo
             yield {
                 "score": name,
                 "judge": float(judge.sum() / counts[rows].sum()),
-                **corrected_score(judge, own, people, wholes, drawn, clusters, most, resampling),
+                **corrected_score(judge, Marked(own, people, wholes, drawn), clusters, most, resampling),
                 "marked": len(own),
             }
 

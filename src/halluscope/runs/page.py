@@ -17,7 +17,7 @@ from halluscope.errors import MissingExtra, RunError
 from halluscope.judging.cache import Record
 from halluscope.judging.verdicts import NOBODY
 from halluscope.metric import Result
-from halluscope.reporting.figures.plots import figures
+from halluscope.reporting.figures import of_models
 from halluscope.reporting.formats import upright, with_intervals
 from halluscope.reporting.page.content import Figure, Headline, Page, Picture
 from halluscope.reporting.page.pictures import pictures
@@ -165,7 +165,7 @@ def page(
     by = principal(benchmark, [one.scores for one in models])
     drawn, compared, facts = list[Figure](), None, {"Licence": benchmark.licence}
     try:
-        drawn = figures(models, benchmark)
+        drawn = [figure.on_page for figure in of_models(models, benchmark)]
     except MissingExtra as error:
         facts["Figures"] = str(error)
     try:

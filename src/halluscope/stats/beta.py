@@ -45,7 +45,9 @@ def beta_quantile(p: float, a: float, b: float) -> float:
         else:
             below = place
         slope = math.exp(_log_density(a, b, x, _share(-place)))
-        step = excess / slope if slope > SMALLEST else math.inf
+        step = math.inf
+        if slope > SMALLEST:
+            step = excess / slope
         following = place - step
         if not below < following < above:
             following = (below + above) / 2
@@ -111,4 +113,6 @@ def _fraction(x: float, a: float, b: float) -> float:
 
 
 def _not_zero(value: float) -> float:
-    return value if abs(value) > SMALLEST else SMALLEST
+    if abs(value) > SMALLEST:
+        return value
+    return SMALLEST

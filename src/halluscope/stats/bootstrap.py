@@ -25,7 +25,8 @@ METHOD = "jackknife-beta"
 def parts(resamples: int, numbers: int) -> Iterator[int]:
     """Yield how many resamples to take at a time, so that at most `AT_ONCE` numbers are in memory."""
     most = max(1, AT_ONCE // max(1, numbers))
-    return (min(most, resamples - first) for first in range(0, resamples, most))
+    for first in range(0, resamples, most):
+        yield min(most, resamples - first)
 
 
 def resamples_option(about: str = "") -> Any:
@@ -60,25 +61,24 @@ class Bootstrap:
 
     def __str__(self) -> str:
         """Return the text for a signature."""
-        return f"{self.level:g},percentile,{self.resamples},seed{self.seed}" if self.resamples else "no"
+        if not self.resamples:
+            return "no"
+        return f"{self.level:g},percentile,{self.resamples},seed{self.seed}"
 
-    def over(self, what: str) -> str:
-        """Return the text for a signature of intervals without draws, with what they leave out: "images"."""
-        return f"{self.level:g},{METHOD},{what}" if self.resamples else "no"
-
-    def weights(self, rows: int, numbers: int = 0) -> Iterator[Floats]:
+    def weights(self, rows: int) -> Iterator[Floats]:
         """Yield how often each row is drawn in each resample, in parts [resamples, rows]; a resample sums to `rows`."""
-        draws = np.random.default_rng(self.seed)
-        for part in parts(self.resamples, max(rows, numbers)):
-            weights = np.empty((part, rows))
-            for row in weights:
-                row[:] = np.bincount(draws.integers(rows, size=rows), minlength=rows)
+        random = np.random.default_rng(self.seed)
+        for resamples in parts(self.resamples, rows):
+            weights = np.empty((resamples, rows))
+            for resample in range(resamples):
+                drawn = random.integers(rows, size=rows)
+                weights[resample] = np.bincount(drawn, minlength=rows)
             yield weights
 
     def interval(self, values: Floats) -> tuple[float, float]:
         """Return the percentile interval of values [resamples]; undefined values are left out."""
         defined = values[~np.isnan(values)]
-        if not len(defined):
+        if len(defined) == 0:
             return np.nan, np.nan
         low, high = np.quantile(defined, [(1 - self.level) / 2, (1 + self.level) / 2])
         return float(low), float(high)

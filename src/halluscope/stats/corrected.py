@@ -25,14 +25,15 @@ In `perf/coverage.py` the 95 % interval holds the truth in 93 to 98 % of runs wi
 found, it reflects only the choice of images.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import NormalDist
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.stats.ratios import Floats, ratio
+from halluscope.stats.linear import OF_MEANS, LinearScores, Totals, linear
+from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools, Ints
 
 # With 100 labelled texts, 95 % intervals cover the truth in 91 to 97 % of runs; with 50, some in only 86 %,
@@ -50,17 +51,31 @@ FEW_CELLS = 0.01
 LEAST_PRIOR = 0.01
 
 FARTHEST = 6.0  # the greatest error, in standard errors, of the number of texts that a sample represents
-FEWEST_DEGREES, MOST_DEGREES = 3.0, 1e9
-HALF = 0.5  # a class has a precision if its expected number of predictions is at least this
+FEWEST_DEGREES = 3.0
+MOST_DEGREES = 1e9
+SMALLEST = 1e-300  # stands for 0 where a number divides
 
 # The share of a draw of texts that is uniform; without it, a rarely drawn text would get too large a weight.
 EVEN = 0.3
 
 # The assumed probabilities that a label is wrong: a yes, a no, or an undecided one. Only their proportions matter.
-DOUBT_YES, DOUBT_NO, UNDECIDED = 0.1, 0.05, 0.5
+DOUBT_YES = 0.1
+DOUBT_NO = 0.05
+UNDECIDED = 0.5
+
+# What the judge says of a cell -> its share of yes by people where none of them labelled such cells
+GUESSES = {"yes": 1.0, "no": 0.0, "undecided": 0.5}
+
+# The rows of slopes [3, classes], and of numbers of cells [2, classes]
+TRUE = 0
+PREDICTED = 1
+PRESENT = 2
+
+UNDEFINED = "The score is undefined: no cell is predicted, no cell is present, or no cell is both."
 
 
-class Sample(NamedTuple):
+@dataclass(frozen=True)
+class Sample:
     """People's labels of a sample of texts, which they read whole."""
 
     texts: Ints  # [n], the rows of the labelled texts, each once
@@ -68,7 +83,8 @@ class Sample(NamedTuple):
     implied: Bools  # [n, classes], whether the text implies the class
 
 
-class Corrected(NamedTuple):
+@dataclass(frozen=True)
+class Corrected:
     # name -> "value", "low" and "high", fractions in [0, 1]; NaN where refused
     scores: dict[str, dict[str, float]]
     # name -> why the labels do not suffice for this score; empty if all scores are given
@@ -80,7 +96,7 @@ def correct(
     present: Bools,
     sample: Sample,
     betas: Sequence[float] = (1.0, 0.5),
-    class_f: str = "of_means",
+    class_f: str = OF_MEANS,
     level: float = 0.95,
 ) -> Corrected:
     """Estimate what the scores would be if people had read every text, from tables [texts, classes].
@@ -88,72 +104,279 @@ def correct(
     `labels` are the judge's: 1, 0, or any other number if too few votes agree. The scores are `precision recall f1
     f0.5` (one F per beta), pooled over all cells (`_all`) and averaged over the classes where they are defined
     (`_cls`; with `class_f="mean"`, F is the mean of each class's F). `_refused` says when the labels do not suffice.
+    The steps are those at the top of this module.
     """
-    texts, chances, implied = sample
-    stands, error = (1 / chances).sum(), np.sqrt(((1 - chances) / chances**2).sum())
-    if abs(stands - len(labels)) > FARTHEST * error + len(labels) / 1e6:
-        raise ValueError(
-            f"By its chances the sample represents {stands:,.0f} texts (give or take {error:,.0f}), but there are "
-            f"{len(labels):,}; expected the probability with which each text was drawn."
-        )
-    kinds, chance, there = [*_kinds(labels, present, sample)], chances[:, np.newaxis], present[texts]
+    _check_chances(sample.chances, len(labels))
+    kinds = _kinds(labels, present, sample)
+    labelled = _labelled_cells(kinds, present, sample)
 
-    def by_presence(cells: Floats) -> Floats:
-        """Return sums [2, classes] over the labelled cells whose objects are present, and over all."""
-        return np.stack([(cells * there).sum(axis=0), cells.sum(axis=0)])
+    anchor = _anchor(kinds, labelled)
+    in_each_class = present.sum(axis=0).astype(float)
+    at_anchor = Totals(anchor[TRUE], anchor[PREDICTED], in_each_class)
+    near = linear(at_anchor, betas, class_f)
+    values = near.values + _step(near, anchor, kinds, labelled) - _bias(near, kinds, labelled)
 
-    # Step 2: the anchor and the estimate of true and predicted cells [2, classes]. `off` is how far people's labels are
-    # from the class's own share, squared, as far as that counts for the bias: if the draw moves the totals by t and the
-    # anchor by a, the error of the estimate is H (a t - a^2 / 2), where H is twice the curves. A class's own share
-    # follows its labels by the factor `trust`, so a is trust x t, and of the variance of t the part
-    # (1 - (1 - trust)^2) / 2 remains.
-    anchor, total = np.zeros((2, 2, present.shape[1]))
-    shares, off = np.zeros((2, *implied.shape))
-    for kind in kinds:
-        count, seen = kind.cells.sum(axis=0), kind.labelled.sum(axis=0)
-        counted = slice(0 if kind.present else 1, 2)
-        anchor[counted] += (kind.labelled & implied).sum(axis=0) + (count - seen) * kind.own
-        total[counted] += count * kind.share
-        shares += kind.labelled * kind.share
-        off += kind.labelled * (1 - (1 - kind.trust) ** 2) * (implied - kind.own) ** 2
-    wrong = implied - shares
-    total += by_presence(wrong / chance)
-    at = (anchor[0], anchor[1], present.sum(axis=0).astype(float))
-    names, (values, slopes, curves) = linear(at, betas, class_f)
-    _, (_, spread, _) = linear(at, betas, class_f, spread=True)
-    values += (slopes[:, :2] * (total - anchor)).sum(axis=(1, 2))
-    values -= (curves * by_presence(off * ((1 - chance) / chance) / chance)).sum(axis=(1, 2))
+    spread = linear(at_anchor, betas, class_f, spread=True)
+    of_texts = _draw_variances(labelled.influence(near), labelled.chances)
+    variance = of_texts.sum(axis=0) + _image_variance(spread, kinds, present, sample, labelled)
+    half_width = student(level, _degrees_of_freedom(variance, of_texts)) * np.sqrt(variance)
 
-    def influence(slopes: Floats) -> Floats:
-        """Return how much each text's errors move each score [n, scores]."""
-        here, elsewhere = slopes[:, 0] + slopes[:, 1], slopes[:, 1]
-        moved: Floats = (wrong * there) @ here.T + (wrong * ~there) @ elsewhere.T
-        return moved
-
-    # Step 3: each labelled text's part of the variance from the draw [n, scores]
-    moved, left = influence(slopes) / chance, 1 - chance
-    middle = (left * moved).sum(axis=0) / (left.sum() or 1)
-    of_texts = len(left) / max(1, len(left) - 1) * left * (moved - middle) ** 2
-    # and the variance from the choice of images: squared influences of predictions, corrected by labels, and never less
-    # than the variance of the prediction alone, which is smoother than people's labels
-    expected = present @ spread[:, 2].T
-    for kind in kinds:
-        expected += kind.cells @ (kind.share * (spread[:, 1] + kind.present * spread[:, 0])).T
-    expected -= expected.mean(axis=0)
-    more = ((expected[texts] + influence(spread)) ** 2 - expected[texts] ** 2) / chance
-    variance = of_texts.sum(axis=0) + ((expected**2).sum(axis=0) + np.maximum(0.0, more.sum(axis=0)))
-    # Degrees of freedom by Satterthwaite, 2 V^2 / Var(V), which are few if few texts make up the variance.
-    spread_of = (of_texts**2).sum(axis=0) - of_texts.sum(axis=0) ** 2 / len(of_texts)
-    degrees = np.clip(2 * variance**2 / np.maximum(spread_of, 1e-300), FEWEST_DEGREES, MOST_DEGREES)
-    half = student(level, degrees) * np.sqrt(variance)
-    refused = _refused(present, kinds, texts, dict(zip(names, values.tolist(), strict=True)))
-    rows = np.clip([values, values - half, values + half], 0.0, 1.0).T
-    rows[[name in refused for name in names]] = np.nan
-    scores = {
-        name: dict(zip(("value", "low", "high"), row, strict=True))
-        for name, row in zip(names, rows.tolist(), strict=True)
-    }
+    by_name = dict(zip(near.names, values.tolist(), strict=True))
+    refused = _refused(present, kinds, sample.texts, by_name)
+    ends = np.clip([values, values - half_width, values + half_width], 0.0, 1.0)
+    scores = {}
+    for name, value, low, high in zip(near.names, *ends.tolist(), strict=True):
+        if name in refused:
+            scores[name] = dict.fromkeys(("value", "low", "high"), np.nan)
+        else:
+            scores[name] = {"value": value, "low": low, "high": high}
     return Corrected(scores, refused)
+
+
+def _check_chances(chances: Floats, texts: int) -> None:
+    """Check that the chances are those of a draw from so many texts."""
+    represented = (1 / chances).sum()
+    error = np.sqrt(((1 - chances) / chances**2).sum())
+    rounding = texts / 1e6
+    if abs(represented - texts) > FARTHEST * error + rounding:
+        raise ValueError(
+            f"By its chances the sample represents {represented:,.0f} texts (give or take {error:,.0f}), but there are "
+            f"{texts:,}; expected the probability with which each text was drawn."
+        )
+
+
+# Step 1: the prediction
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of cells: those with the same label of the judge whose objects are all present, or all absent."""
+
+    says: str  # the judge's label, "yes", "no" or "undecided"
+    is_present: bool  # whether the objects are present
+    cells: Bools  # [texts, classes], which cells are of this kind
+    counts: Ints  # [classes], how many they are
+    labelled: Bools  # [n, classes], which of them people labelled
+    share: Floats  # [classes], the prediction: the probability that people say yes
+    own: Floats  # [classes], the share, drawn towards people's labels of the class
+    trust: Floats  # [classes], how far it is drawn, from 0 to 1
+
+
+def _kinds(labels: NDArray[np.int8], present: Bools, sample: Sample) -> list[Kind]:
+    """Return the six kinds of cells, with their shares of yes by people's labels."""
+    yes = labels == 1
+    no = labels == 0
+    classes = labels.shape[1]
+    oftenness = yes.sum(axis=0) * classes / max(1, yes.sum())
+    kinds = []
+    for says, cells in {"yes": yes, "no": no, "undecided": ~(yes | no)}.items():
+        for is_present in (True, False):
+            sizes = np.ones(classes)
+            if says == "no" and not is_present:
+                sizes = oftenness
+            kinds.append(_kind(says, is_present, cells & (present == is_present), sizes, sample))
+    return kinds
+
+
+def _kind(
+    says: str,
+    is_present: bool,
+    cells: Bools,
+    sizes: Floats,
+    sample: Sample,
+) -> Kind:
+    """Return a kind of cells; in each class, its share of yes is in proportion to `sizes` [classes]."""
+    labelled = cells[sample.texts]
+    weights = np.where(labelled, 1 / sample.chances[:, np.newaxis], 0.0)
+    whole = (weights * sizes).sum()
+    share = np.full(len(sizes), GUESSES[says])
+    if whole:
+        share = np.minimum(1.0, (weights * sample.implied).sum() / whole * sizes)
+    agreed = (labelled & sample.implied).sum(axis=0)
+    seen = labelled.sum(axis=0)
+    excess = agreed - seen * share
+    prior = _prior(excess, seen, share)
+    return Kind(
+        says=says,
+        is_present=is_present,
+        cells=cells,
+        counts=cells.sum(axis=0),
+        labelled=labelled,
+        share=share,
+        own=share + excess / (seen + prior),
+        trust=seen / (seen + prior),
+    )
+
+
+def _prior(excess: Floats, seen: Ints, share: Floats) -> float:
+    """Return how many labels a kind's share of yes counts as much as, in each class.
+
+    A class's own share is drawn further if classes differ more, by the intraclass correlation r of the beta-binomial
+    distribution (Kleinman, JASA 68, 1973, by moments): the number of yes among n labels has the variance n s (1 - s)
+    (1 + (n - 1) r), and the kind's share counts as much as (1 - r) / r labels.
+
+    Args:
+        excess: how many more labels say yes than expected: [classes].
+        seen: how many labels there are: [classes].
+        share: the kind's share of yes: [classes].
+    """
+    variance = share * (1 - share)
+    pairs = (seen * (seen - 1) * variance).sum()
+    between = (excess**2 - seen * variance).sum()
+    if pairs <= 0 or between <= 0:
+        return np.inf
+    return float(max(LEAST_PRIOR, pairs / between - 1))
+
+
+@dataclass(frozen=True)
+class LabelledCells:
+    """The cells that people labelled: [n, classes] each."""
+
+    present: Bools  # whether the object is present
+    implied: Bools  # whether people say yes
+    chances: Floats  # [n, 1], the probability with which the text was drawn
+    wrong: Floats  # people's labels less the prediction
+
+    def by_presence(self, amounts: Floats) -> Floats:
+        """Return sums [2, classes] over the cells whose objects are present, and over all."""
+        return np.stack([(amounts * self.present).sum(axis=0), amounts.sum(axis=0)])
+
+    def influence(self, scores: LinearScores) -> Floats:
+        """Return how much each text's errors move each score [n, scores]."""
+        by_true = scores.slopes[:, TRUE]
+        by_predicted = scores.slopes[:, PREDICTED]
+        of_present: Floats = (self.wrong * self.present) @ (by_true + by_predicted).T
+        of_absent: Floats = (self.wrong * ~self.present) @ by_predicted.T
+        return of_present + of_absent
+
+
+def _labelled_cells(kinds: Sequence[Kind], present: Bools, sample: Sample) -> LabelledCells:
+    shares = np.zeros(sample.implied.shape)
+    for kind in kinds:
+        shares += kind.labelled * kind.share
+    return LabelledCells(
+        present=present[sample.texts],
+        implied=sample.implied,
+        chances=sample.chances[:, np.newaxis],
+        wrong=sample.implied - shares,
+    )
+
+
+# Step 2: from the anchor to the score
+
+
+def _rows_of(kind: Kind) -> list[int]:
+    """Return the numbers of cells to which a kind adds: cells are true only where objects are present."""
+    if kind.is_present:
+        return [TRUE, PREDICTED]
+    return [PREDICTED]
+
+
+def _anchor(kinds: Sequence[Kind], labelled: LabelledCells) -> Floats:
+    """Return numbers of true and predicted cells [2, classes] that cannot be negative."""
+    anchor = np.zeros((2, labelled.implied.shape[1]))
+    for kind in kinds:
+        agreed = (kind.labelled & labelled.implied).sum(axis=0)
+        unseen = kind.counts - kind.labelled.sum(axis=0)
+        anchor[_rows_of(kind)] += agreed + unseen * kind.own
+    return anchor
+
+
+def _step(
+    near: LinearScores,
+    anchor: Floats,
+    kinds: Sequence[Kind],
+    labelled: LabelledCells,
+) -> Floats:
+    """Return how far the scores of the estimated totals are from those at the anchor: [scores]."""
+    estimate = np.zeros(anchor.shape)
+    for kind in kinds:
+        estimate[_rows_of(kind)] += kind.counts * kind.share
+    estimate += labelled.by_presence(labelled.wrong / labelled.chances)
+    slopes = near.slopes[:, :PRESENT]  # of true and of predicted cells
+    step: Floats = (slopes * (estimate - anchor)).sum(axis=(1, 2))
+    return step
+
+
+def _bias(near: LinearScores, kinds: Sequence[Kind], labelled: LabelledCells) -> Floats:
+    """Return the bias of slopes and totals depending on the same labels: [scores]."""
+    chances = labelled.chances
+    variances = _label_variances(kinds, labelled) * ((1 - chances) / chances) / chances
+    bias: Floats = (near.curves * labelled.by_presence(variances)).sum(axis=(1, 2))
+    return bias
+
+
+def _label_variances(kinds: Sequence[Kind], labelled: LabelledCells) -> Floats:
+    """Return how far people's labels are from the class's own share, squared, as far as that counts for the bias.
+
+    If the draw moves the totals by t and the anchor by a, the error of the estimate is H (a t - a^2 / 2), where H is
+    twice the curves. A class's own share follows its labels by the factor `trust`, so a is trust x t, and of the
+    variance of t the part (1 - (1 - trust)^2) / 2 remains.
+    """
+    variances = np.zeros(labelled.implied.shape)
+    for kind in kinds:
+        remaining = 1 - (1 - kind.trust) ** 2
+        variances += kind.labelled * remaining * (labelled.implied - kind.own) ** 2
+    return variances
+
+
+# Step 3: the interval
+
+
+def _draw_variances(influence: Floats, chances: Floats) -> Floats:
+    """Return each labelled text's part of the variance from the draw [n, scores].
+
+    Args:
+        influence: how much the text's errors move each score: [n, scores].
+        chances: the probability with which the text was drawn: [n, 1].
+    """
+    moved = influence / chances
+    left = 1 - chances
+    middle = (left * moved).sum(axis=0) / (left.sum() or 1)
+    texts = len(chances)
+    variances: Floats = texts / max(1, texts - 1) * left * (moved - middle) ** 2
+    return variances
+
+
+def _image_variance(
+    spread: LinearScores,
+    kinds: Sequence[Kind],
+    present: Bools,
+    sample: Sample,
+    labelled: LabelledCells,
+) -> Floats:
+    """Return the variance from the choice of images: [scores].
+
+    It is that of squared influences of predictions, corrected by labels, and never less than the variance of the
+    prediction alone, which is smoother than people's labels.
+    """
+    by_true = spread.slopes[:, TRUE]
+    by_predicted = spread.slopes[:, PREDICTED]
+    by_present = spread.slopes[:, PRESENT]
+    expected = present @ by_present.T
+    for kind in kinds:
+        slopes = by_predicted
+        if kind.is_present:
+            slopes = by_predicted + by_true
+        expected += kind.cells @ (kind.share * slopes).T
+    expected -= expected.mean(axis=0)
+    predicted = expected[sample.texts]
+    observed = predicted + labelled.influence(spread)
+    more = (observed**2 - predicted**2) / labelled.chances
+    variance: Floats = (expected**2).sum(axis=0) + np.maximum(0.0, more.sum(axis=0))
+    return variance
+
+
+def _degrees_of_freedom(variance: Floats, of_texts: Floats) -> Floats:
+    """Return Satterthwaite's, 2 V^2 / Var(V), which are few if few texts make up the variance: [scores].
+
+    Args:
+        variance: the whole variance: [scores].
+        of_texts: the texts' parts of it: [n, scores].
+    """
+    uncertainty = (of_texts**2).sum(axis=0) - of_texts.sum(axis=0) ** 2 / len(of_texts)
+    degrees = 2 * variance**2 / np.maximum(uncertainty, SMALLEST)
+    return np.asarray(np.clip(degrees, FEWEST_DEGREES, MOST_DEGREES))
 
 
 def student(level: float, degrees: Floats) -> Floats:
@@ -163,159 +386,68 @@ def student(level: float, degrees: Floats) -> Floats:
     [3.16, 2.23, 1.96]
     """
     z = NormalDist().inv_cdf((1 + level) / 2)
+    first = (z**3 + z) / 4
+    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
     third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
-    terms = z, (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96, third
-    return np.asarray(sum(term / degrees**power for power, term in enumerate(terms)))
+    return np.asarray(z + first / degrees + second / degrees**2 + third / degrees**3)
 
 
-class Kind(NamedTuple):
-    """A kind of cells: those with the same label of the judge whose objects are all present, or all absent."""
-
-    says: str  # the judge's label, "yes", "no" or "undecided"
-    present: bool  # whether the objects are present
-    cells: Bools  # [texts, classes], which cells are of this kind
-    labelled: Bools  # [n, classes], which of them people labelled
-    share: Floats  # [classes], the prediction: the probability that people say yes
-    own: Floats  # [classes], the share, drawn towards people's labels of the class
-    trust: Floats  # [classes], how far it is drawn, from 0 to 1
-
-
-def _kinds(labels: NDArray[np.int8], present: Bools, sample: Sample) -> Iterator[Kind]:
-    """Yield the six kinds of cells (step 1), with their shares of yes by people's labels.
-
-    A class's own share is drawn further if classes differ more, by the intraclass correlation r of the beta-binomial
-    distribution (Kleinman, JASA 68, 1973, by moments): the number of yes among n labels has the variance n s (1 - s)
-    (1 + (n - 1) r), and the kind's share counts as much as (1 - r) / r labels.
-    """
-    yes, no = labels == 1, labels == 0
-    often = yes.sum(axis=0) * labels.shape[1] / max(1, yes.sum())
-    for says, cells, guess in (("yes", yes, 1.0), ("no", no, 0.0), ("undecided", ~(yes | no), 0.5)):
-        for there in (True, False):
-            of = cells & (present == there)
-            labelled = of[sample.texts]
-            size = often if says == "no" and not there else np.ones(labels.shape[1])
-            weights = np.where(labelled, 1 / sample.chances[:, np.newaxis], 0.0)
-            whole = (weights * size).sum()
-            share = np.full(len(size), guess)
-            if whole:
-                share = np.minimum(1.0, (weights * sample.implied).sum() / whole * size)
-            agreed, seen = (labelled & sample.implied).sum(axis=0), labelled.sum(axis=0)
-            variance = share * (1 - share)
-            pairs = (seen * (seen - 1) * variance).sum()
-            more = ((agreed - seen * share) ** 2 - seen * variance).sum()
-            prior = max(LEAST_PRIOR, pairs / more - 1) if pairs > 0 and more > 0 else np.inf
-            own = share + (agreed - seen * share) / (seen + prior)
-            yield Kind(says, there, of, labelled, share, own, seen / (seen + prior))
+# Whether the labels suffice
 
 
 def _refused(
-    present: Bools, kinds: Sequence[Kind], texts: Ints, values: Mapping[str, float]
+    present: Bools,
+    kinds: Sequence[Kind],
+    texts: Ints,
+    scores: Mapping[str, float],
 ) -> dict[str, str]:
-    fewest = min(FEWEST_TEXTS, len(present))
-    if len(texts) < fewest:
-        why = f"Only {len(texts)} texts are labelled; expected at least {fewest}."
-        return dict.fromkeys(values, why)
-    few = FEW_CELLS * sum(kind.cells.sum() for kind in kinds if kind.says == "yes")
-    for kind in kinds:
-        if kind.cells.sum() > few and not kind.labelled.any():
-            where = f"the judge says {kind.says}, and the object is {'present' if kind.present else 'absent'}"
-            why = f"No cell is labelled among the {kind.cells.sum()} where {where}. Label more texts."
-            return dict.fromkeys(values, why)
-    found = {
-        name: "The score is undefined: no cell is predicted, no cell is present, or no cell is both."
-        for name, value in values.items()
-        if np.isnan(value)
-    }
-    yes = kinds[0].cells | kinds[1].cells
+    """Return why a score cannot be given, by its name."""
+    why = _too_few_labels(kinds, len(present), len(texts))
+    if why:
+        return dict.fromkeys(scores, why)
+    refused = {}
+    for name, value in scores.items():
+        if np.isnan(value):
+            refused[name] = UNDEFINED
+    yes = np.any([kind.cells for kind in kinds if kind.says == "yes"], axis=0)
     for cells, what in ((yes, "that the judge says yes to"), (present, "that are present")):
-        classes = cells.any(axis=0)
-        unseen = (classes & ~cells[texts].any(axis=0)).sum()
-        if unseen > MOST_UNSEEN * classes.sum():
-            why = (
-                f"Of the {classes.sum()} classes {what}, {unseen} have no labelled cell; expected at most "
-                f"{MOST_UNSEEN:.0%} of them. Label more texts."
+        why = _too_few_classes(cells, what, texts)
+        for name in scores:
+            if why and name.endswith("_cls"):
+                refused[name] = why
+    return refused
+
+
+def _too_few_labels(kinds: Sequence[Kind], texts: int, labelled_texts: int) -> str:
+    """Say why there are too few labels for any score; "" if there are enough."""
+    fewest = min(FEWEST_TEXTS, texts)
+    if labelled_texts < fewest:
+        return f"Only {labelled_texts} texts are labelled; expected at least {fewest}."
+    yes_cells = sum(kind.counts.sum() for kind in kinds if kind.says == "yes")
+    for kind in kinds:
+        cells = kind.counts.sum()
+        if cells > FEW_CELLS * yes_cells and not kind.labelled.any():
+            presence = "absent"
+            if kind.is_present:
+                presence = "present"
+            return (
+                f"No cell is labelled among the {cells} where the judge says {kind.says}, and the object is {presence}."
+                " Label more texts."
             )
-            found |= dict.fromkeys((name for name in values if name.endswith("_cls")), why)
-    return found
+    return ""
 
 
-# Scores from totals. Each is a ratio `true / (alpha predicted + (1 - alpha) present)`: precision with alpha 1, recall
-# with 0, and F with `1 / (1 + beta^2)` (THRONE, equation 3, in counts). So one formula and one derivative suffice.
-
-# Numbers of cells per class [classes], which may be expected numbers: predicted and present; predicted; present
-Totals = tuple[Floats, Floats, Floats]
-
-
-class Linear(NamedTuple):
-    """A score near some totals, or several scores, as the first axis of each array."""
-
-    value: Floats  # the score at these totals
-    slopes: Floats  # [3, classes], the change per true, predicted and present cell of each class
-    # [2, classes], for class averages, how the slopes change in each class: t more true and p more predicted
-    # cells change the score by slopes x (t, p) + curves x (t p, p^2). Pooled scores have curves of 0.
-    curves: Floats
-
-
-def linear(
-    totals: Totals, betas: Sequence[float], class_f: str = "of_means", spread: bool = False
-) -> tuple[list[str], Linear]:
-    """Return the scores near these totals, with their names: `precision recall f1 ...`, pooled (`_all`) and averaged
-    over classes (`_cls`).
-
-    `class_f` is as in `correct`; `spread` scales the slopes of class averages so that their squares add up to a
-    variance.
-    """
-    true, predicted, present = totals
-    alphas = {"precision": 1.0, "recall": 0.0} | {f"f{beta:g}": 1 / (1 + beta**2) for beta in betas}
-    wholes = {name: alpha * predicted + (1 - alpha) * present for name, alpha in alphas.items()}
-    scores = {}
-    for name, alpha in alphas.items():
-        # pooled, all cells are of one class, which does not bend
-        pooled = _mean(true.sum(keepdims=True), wholes[name].sum(keepdims=True), alpha)
-        slopes = np.repeat(pooled.slopes, len(true), axis=1)
-        scores[f"{name}_all"] = Linear(pooled.value, slopes, np.zeros((2, len(true))))
-    has = {"precision": predicted >= HALF, "recall": present > 0}
-    for name, alpha in alphas.items():
-        defined = has.get(name, (true >= HALF) & has["recall"])
-        scores[f"{name}_cls"] = (
-            _mean(true, wholes[name], alpha, defined, spread)
-            if name in has or class_f == "mean"
-            else _f(scores["precision_cls"], scores["recall_cls"], alpha)
-        )
-    return [*scores], Linear(*map(np.stack, zip(*scores.values(), strict=True)))
-
-
-def _mean(
-    true: Floats, whole: Floats, alpha: float, defined: Bools | None = None, spread: bool = False
-) -> Linear:
-    """Return the mean of true / whole over the defined classes; without `defined`, those whose whole is not 0.
-
-    A class seen once has the rate 0 or 1, and no deviation from it, so squared deviations would call it certain. With
-    `spread`, a class's rate is drawn towards the mean of all by one cell, `(true + mean) / (n + 1)`, and the slopes are
-    scaled by `(n + 1) / sqrt(n^2 + n - 1)`: the sum of n squares is then expected to be n times the variance of a cell.
-    """
-    defined = whole != 0 if defined is None else defined
-    whole = np.where(defined, whole, 1.0)
-    rate = np.where(defined, true / whole, 0.0)
-    value = ratio(rate.sum(), defined.sum())
-    scale = defined / whole * ratio(np.ones(()), defined.sum())
-    if spread:
-        seen = np.maximum(whole, 1.0)
-        rate, scale = (rate * seen + value) / (seen + 1), scale * (seen + 1) / np.sqrt(seen**2 + seen - 1)
-    bend = alpha * scale / whole
-    slopes = np.stack([scale, -alpha * rate * scale, (alpha - 1) * rate * scale])
-    return Linear(value, slopes, np.stack([-bend, alpha * rate * bend]))
-
-
-def _f(precision: Linear, recall: Linear, alpha: float) -> Linear:
-    """Return F of two averages, their weighted harmonic mean, as a linear function near them."""
-    whole = (1 - alpha) * precision.value + alpha * recall.value
-    one = ratio(np.ones(()), whole**2)
-    by_precision, by_recall = alpha * recall.value**2 * one, (1 - alpha) * precision.value**2 * one
-    return Linear(
-        ratio(precision.value * recall.value, whole),
-        by_precision * precision.slopes + by_recall * recall.slopes,
-        by_precision * precision.curves + by_recall * recall.curves,
+def _too_few_classes(cells: Bools, what: str, labelled_texts: Ints) -> str:
+    """Say that too many of the classes with such cells have none among the labelled texts; "" if that is not so."""
+    has_cells = cells.any(axis=0)
+    is_seen = cells[labelled_texts].any(axis=0)
+    classes = has_cells.sum()
+    unseen = (has_cells & ~is_seen).sum()
+    if unseen <= MOST_UNSEEN * classes:
+        return ""
+    return (
+        f"Of the {classes} classes {what}, {unseen} have no labelled cell; expected at most {MOST_UNSEEN:.0%} of them. "
+        "Label more texts."
     )
 
 
@@ -323,7 +455,11 @@ def _f(precision: Linear, recall: Linear, alpha: float) -> Linear:
 
 
 def draw(
-    labels: NDArray[np.int8], present: Bools, texts: int, seed: int = 0, outvoted: Floats | float = 0.0
+    labels: NDArray[np.int8],
+    present: Bools,
+    texts: int,
+    seed: int = 0,
+    outvoted: Floats | float = 0.0,
 ) -> tuple[Ints, Floats]:
     """Draw texts for people to read: their rows, in order, and the probability of drawing each (Särndal, section
     3.6.2).
@@ -331,33 +467,64 @@ def draw(
     The probability is in proportion to how much a text is expected to move the scores (Isaki and Fuller, JASA 77,
     1982), and never less than `EVEN` times that of a uniform draw. The judge is doubted by its label, and at least by
     the share of a cell's votes that are `outvoted` [texts, classes].
+    """
+    sizes = _sizes(labels, present, outvoted)
+    chances = _chances(sizes, min(texts, len(labels)))
+    random = np.random.default_rng(seed)
+    order = random.permutation(len(labels))
+    # a text is drawn where the running sum of the chances, from a random start, passes a whole number
+    steps = np.floor(np.cumsum(chances[order]) + random.random() + 1e-9)
+    is_drawn = np.diff(steps, prepend=0) > 0
+    rows = np.sort(order[is_drawn])
+    return rows, chances[rows]
+
+
+def _sizes(labels: NDArray[np.int8], present: Bools, outvoted: Floats | float) -> Floats:
+    """Return how much each text is expected to move the scores, in proportion: [texts].
 
     A cell's expected squared error is `doubt (1 - doubt)`, and its slope says how an error changes a score. So a text's
     part in a score's variance is the sum of `doubt (1 - doubt) slope^2`. The mean of these parts over pooled and
     class-averaged precision and recall is the square of the text's size.
     """
-    says = np.where(labels == 1, 1.0, np.where(labels == 0, 0.0, 0.5))
-    denied = np.where(present, DOUBT_NO, DOUBT_NO * says.mean(axis=0))
-    doubt = np.where(labels == 1, DOUBT_YES, np.where(labels == 0, denied, UNDECIDED))
+    is_yes = labels == 1
+    is_no = labels == 0
+    says = np.select([is_yes, is_no], [1.0, 0.0], default=0.5)
+    # an absent object that the judge denies is doubted as far as the judge says yes to the class elsewhere
+    doubt_of_no = np.where(present, DOUBT_NO, DOUBT_NO * says.mean(axis=0))
+    doubt = np.select([is_yes, is_no], [DOUBT_YES, doubt_of_no], default=UNDECIDED)
     doubt = np.maximum(doubt, outvoted)
     variance = doubt * (1 - doubt)
-    at = ((says * present).sum(axis=0), says.sum(axis=0), present.sum(axis=0).astype(float))
+
+    totals = Totals(
+        true=(says * present).sum(axis=0),
+        predicted=says.sum(axis=0),
+        present=present.sum(axis=0).astype(float),
+    )
     squares = np.zeros(len(labels))
-    _, (_, slopes, _) = linear(at, ())
-    for true, predicted, _ in slopes:
-        part = variance * present @ (true + predicted) ** 2 + variance * ~present @ predicted**2
+    for slopes in linear(totals, betas=()).slopes:
+        by_true = slopes[TRUE]
+        by_predicted = slopes[PREDICTED]
+        of_present = variance * present @ (by_true + by_predicted) ** 2
+        of_absent = variance * ~present @ by_predicted**2
+        part = of_present + of_absent
         if part.mean() > 0:
             squares += part / part.mean()
-    sizes = np.sqrt(squares) if squares.any() else np.ones(len(labels))
+    if not squares.any():
+        return np.ones(len(labels))
+    return np.sqrt(squares)
+
+
+def _chances(sizes: Floats, texts: int) -> Floats:
+    """Return the probability with which each of the texts is drawn, if so many are drawn: [texts]."""
     sizes = (1 - EVEN) * sizes / sizes.mean() + EVEN
     chances = np.zeros(len(sizes))
-    while (open_ := chances < 1).any():
-        part = sizes[open_] * (min(texts, len(labels)) - (~open_).sum()) / sizes[open_].sum()
-        chances[open_] = np.minimum(1, part)
-        if (part <= 1).all():
+    is_open = chances < 1
+    while is_open.any():
+        # texts that are drawn for certain leave the rest of the draw to the others
+        remaining = texts - (~is_open).sum()
+        shares = sizes[is_open] * remaining / sizes[is_open].sum()
+        chances[is_open] = np.minimum(1, shares)
+        if (shares <= 1).all():
             break
-    random = np.random.default_rng(seed)
-    order = random.permutation(len(labels))
-    steps = np.floor(np.cumsum(chances[order]) + random.random() + 1e-9)
-    rows = np.sort(order[np.diff(steps, prepend=0) > 0])
-    return rows, chances[rows]
+        is_open = chances < 1
+    return chances

@@ -9,7 +9,7 @@ Also notices predictions and references in different orders, which no metric cou
 
 import warnings
 from collections.abc import Sequence
-from itertools import chain, permutations
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,9 @@ from halluscope.stats.ratios import Floats
 COEFFICIENTS = ("pearson", "spearman", "kendall")  # their names in `correlations`
 
 FEWEST_MODELS = 3
+
 # Up to this many models, all orders are tried (40,320); for more models, `DRAWN_ORDERS` orders are drawn.
 EVERY_ORDER = 8
-
 DRAWN_ORDERS = 40_320
 
 MOST_IN_PAIRS = 100  # up to this many models, Kendall's tau is counted over all pairs; for more, scipy sorts
@@ -32,10 +32,12 @@ MOST_IN_PAIRS = 100  # up to this many models, Kendall's tau is counted over all
 # Scores that differ by less than this share of the greatest score are equal, so that 0.1 + 0.2 is 0.3.
 ROUNDING = 1e-12
 
-FEWEST_ROWS, MOST_ROWS = 100, 2000  # from how many rows on, and at how many at most, the order is looked at
+# From how many rows on, and at how many at most, the order is looked at
+FEWEST_ROWS = 100
+MOST_ROWS = 2000
 
-# In standard errors: below `BY_CHANCE` pairs fit no better than shuffled ones, above `CLEAR` something does
-BY_CHANCE, CLEAR = 3, 6
+BY_CHANCE = 3  # standard errors, below which pairs fit no better than shuffled ones
+CLEAR = 6  # standard errors, above which something does
 
 Scores = Sequence[float] | Floats  # A score per model
 
@@ -51,41 +53,69 @@ def correlations(first: Scores, second: Scores, resampling: Bootstrap) -> dict[s
         raise ValueError(f"There are {len(first)} models; a correlation needs at least {FEWEST_MODELS}.")
     with needs("A correlation", "stats"):
         import scipy.stats
-    x, y = np.array(first, dtype=float), np.array(second, dtype=float)
+    x = np.array(first, dtype=float)
+    y = np.array(second, dtype=float)
     if undefined(x, y):
         return {name: dict.fromkeys(("value", "low", "high"), np.nan) for name in COEFFICIENTS}
-    draws = np.random.default_rng(resampling.seed)
-    drawn = [np.arange(len(x))]
-    drawn += [draws.integers(len(x), size=len(x)) for _ in range(resampling.resamples)]
-    rows = np.stack([row for row in drawn if not (_constant(x[row]) or _constant(y[row]))])
-    most = AT_ONCE // (len(x) * min(len(x), MOST_IN_PAIRS)) + 1
-    found = [
-        _coefficients(x[part], y[part], scipy.stats) for part in np.split(rows, range(most, len(rows), most))
-    ]
+
+    models = _resampled_models(x, y, resampling)
+    at_once = AT_ONCE // (len(x) * min(len(x), MOST_IN_PAIRS)) + 1
+    blocks = []
+    for first_row in range(0, len(models), at_once):
+        block = models[first_row : first_row + at_once]
+        blocks.append(_coefficients(x[block], y[block], scipy.stats))
+
     result = {}
-    for name, (value, *resampled) in zip(COEFFICIENTS, np.concatenate(found, axis=1), strict=True):
-        low, high = resampling.interval(np.array(resampled, dtype=float))
-        result[name] = {"value": float(value), "low": low, "high": high}
+    for name, values in zip(COEFFICIENTS, np.concatenate(blocks, axis=1), strict=True):
+        low, high = resampling.interval(values[1:])
+        result[name] = {"value": float(values[0]), "low": low, "high": high}
     return result
+
+
+def _resampled_models(x: Floats, y: Floats, resampling: Bootstrap) -> NDArray[np.int64]:
+    """Return all models, and then those of each resample whose scores are not all equal: [1 + resamples, models]."""
+    random = np.random.default_rng(resampling.seed)
+    rows = [np.arange(len(x))]
+    for _ in range(resampling.resamples):
+        drawn = random.integers(len(x), size=len(x))
+        if not _constant(x[drawn]) and not _constant(y[drawn]):
+            rows.append(drawn)
+    return np.stack(rows)
 
 
 def _coefficients(x: Floats, y: Floats, stats: Any) -> Floats:
     """Return the coefficients [3, resamples] of scores [resamples, models], digit by digit as scipy has them."""
-    of_rank = 1 / (x.shape[1] - 1)
-    u, v = (stats.rankdata(of, axis=1) - (x.shape[1] + 1) / 2 for of in (x, y))
-    spearman = (u * v).sum(axis=1) * of_rank
-    for ranks in (v, u):
-        spearman /= np.sqrt((ranks * ranks).sum(axis=1) * of_rank)
-    if x.shape[1] > MOST_IN_PAIRS:
-        kendall = np.array([stats.kendalltau(*both).statistic for both in zip(x, y, strict=True)])
-    else:
-        one, other = np.triu_indices(x.shape[1], 1)
-        in_x, in_y = (np.sign(of[:, one] - of[:, other]) for of in (x, y))
-        kendall = (in_x * in_y).sum(axis=1)
-        for order in (in_x, in_y):
-            kendall /= np.sqrt((order != 0).sum(axis=1))
     pearson = stats.pearsonr(x, y, axis=1).statistic
-    return np.stack([pearson, np.clip(spearman, -1, 1), np.clip(kendall, -1, 1)])
+    spearman = np.clip(_spearman(x, y, stats), -1, 1)
+    kendall = np.clip(_kendall(x, y, stats), -1, 1)
+    return np.stack([pearson, spearman, kendall])
+
+
+def _spearman(x: Floats, y: Floats, stats: Any) -> Floats:
+    models = x.shape[1]
+    per_model = 1 / (models - 1)
+    x_ranks = stats.rankdata(x, axis=1) - (models + 1) / 2
+    y_ranks = stats.rankdata(y, axis=1) - (models + 1) / 2
+    coefficients: Floats = (x_ranks * y_ranks).sum(axis=1) * per_model
+    coefficients /= np.sqrt((y_ranks * y_ranks).sum(axis=1) * per_model)
+    coefficients /= np.sqrt((x_ranks * x_ranks).sum(axis=1) * per_model)
+    return coefficients
+
+
+def _kendall(x: Floats, y: Floats, stats: Any) -> Floats:
+    models = x.shape[1]
+    if models > MOST_IN_PAIRS:
+        taus = []
+        for x_row, y_row in zip(x, y, strict=True):
+            taus.append(stats.kendalltau(x_row, y_row).statistic)
+        return np.array(taus)
+    first, second = np.triu_indices(models, 1)
+    x_order = np.sign(x[:, first] - x[:, second])
+    y_order = np.sign(y[:, first] - y[:, second])
+    coefficients: Floats = (x_order * y_order).sum(axis=1)
+    coefficients /= np.sqrt((x_order != 0).sum(axis=1))
+    coefficients /= np.sqrt((y_order != 0).sum(axis=1))
+    return coefficients
 
 
 def undefined(first: Scores, second: Scores) -> str | None:
@@ -96,6 +126,10 @@ def undefined(first: Scores, second: Scores) -> str | None:
     return None
 
 
+def _constant(scores: Floats) -> bool:
+    return bool(np.ptp(scores) <= ROUNDING * np.abs(scores).max())
+
+
 def by_chance(first: Scores, second: Scores) -> float:
     """Return how often models assigned to scores at random have a Pearson correlation at least as far from 0.
 
@@ -104,19 +138,30 @@ def by_chance(first: Scores, second: Scores) -> float:
     """
     if undefined(first, second):
         return float("nan")
-    away = [np.asarray(scores, dtype=float) - np.mean(scores) for scores in (first, second)]
-    x, y = (of / np.abs(of).max() for of in away)
-    # the given order is the first; orders that are drawn come in small parts, which are several times as fast
-    own, draws = np.arange(len(x)), np.random.default_rng(0)
-    orders = [np.array(list(permutations(own)))] if len(x) <= EVERY_ORDER else [own[np.newaxis]]
-    drawn = parts(DRAWN_ORDERS - 1 if len(x) > EVERY_ORDER else 0, 64 * len(x))
-    others = (draws.permuted(np.tile(own, (part, 1)), axis=1) for part in drawn)
-    products = np.abs(np.concatenate([y[order] @ x for order in chain(orders, others)]))
-    return float((products >= products[0] - ROUNDING).mean())
+    x = _scaled(first)
+    y = _scaled(second)
+    models = np.arange(len(x))
+    if len(models) <= EVERY_ORDER:
+        orders = np.array(list(permutations(models)))
+        products = y[orders] @ x
+    else:
+        random = np.random.default_rng(0)
+        blocks = [y[np.newaxis] @ x]
+        # small blocks are several times as fast
+        for drawn in parts(DRAWN_ORDERS - 1, 64 * len(models)):
+            orders = random.permuted(np.tile(models, (drawn, 1)), axis=1)
+            blocks.append(y[orders] @ x)
+        products = np.concatenate(blocks)
+    away = np.abs(products)
+    own = away[0]  # the order that was given is the first
+    return float((away >= own - ROUNDING).mean())
 
 
-def _constant(scores: Floats) -> bool:
-    return bool(np.ptp(scores) <= ROUNDING * np.abs(scores).max())
+def _scaled(scores: Scores) -> Floats:
+    """Return how far scores are from their mean; the farthest is 1 or -1."""
+    away: Floats = np.asarray(scores, dtype=float) - np.mean(scores)
+    scaled: Floats = away / np.abs(away).max()
+    return scaled
 
 
 def warn_if_shuffled(predicted: ArrayLike, present: ArrayLike) -> None:
@@ -126,20 +171,19 @@ def warn_if_shuffled(predicted: ArrayLike, present: ArrayLike) -> None:
         predicted: what each prediction says, 0 or 1 [rows, classes].
         present: what is in the image of each reference [rows, classes].
     """
-    tables = (np.asarray(table)[:MOST_ROWS].astype(np.float32) for table in (predicted, present))
-    ours, theirs = (table - table.mean(axis=0) for table in tables)
-    fit = (ours * theirs).sum(axis=1)
-    if len(fit) < FEWEST_ROWS or not _errors(fit) < BY_CHANCE:
+    predicted_away = _away_from_mean(predicted)
+    present_away = _away_from_mean(present)
+    fit = (predicted_away * present_away).sum(axis=1)
+    if len(fit) < FEWEST_ROWS:
         return
-    if ours.shape[1] > 1:
-        columns = np.random.default_rng(0).permuted(ours, axis=0)  # says as much, about nothing
-        best, chance = ((rows @ theirs.T).max(axis=1) for rows in (ours, columns))
-        clear = _errors(best - chance) > CLEAR
-    else:  # of yes and no every order has many; those from another beginning or end are likely mistakes
-        there = np.fft.rfft(theirs[:, 0]).conj()
-        shifted = [np.fft.irfft(np.fft.rfft(row) * there, len(row)) for row in (ours[:, 0], ours[::-1, 0])]
-        clear = np.max(shifted) > CLEAR * np.sqrt((ours**2).sum() * (theirs**2).sum() / len(ours))
-    if clear:
+    errors = _errors(fit)
+    if np.isnan(errors) or errors >= BY_CHANCE:
+        return
+    if predicted_away.shape[1] > 1:
+        fits_otherwise = _fits_another_order(predicted_away, present_away)
+    else:
+        fits_otherwise = _fits_from_another_row(predicted_away[:, 0], present_away[:, 0])
+    if fits_otherwise:
         warnings.warn(
             "The predictions fit their references no better than shuffled ones would, but fit them clearly better in "
             "another order. Are both in the same order? With ids=(ids of the predictions, ids of the references) they "
@@ -148,7 +192,36 @@ def warn_if_shuffled(predicted: ArrayLike, present: ArrayLike) -> None:
         )
 
 
+def _away_from_mean(table: ArrayLike) -> NDArray[np.float32]:
+    numbers = np.asarray(table)[:MOST_ROWS].astype(np.float32)
+    away: NDArray[np.float32] = numbers - numbers.mean(axis=0)
+    return away
+
+
+def _fits_another_order(predicted: NDArray[np.float32], present: NDArray[np.float32]) -> bool:
+    """Whether predictions fit other rows clearly better than predictions that say as much about nothing."""
+    about_nothing = np.random.default_rng(0).permuted(predicted, axis=0)
+    best = (predicted @ present.T).max(axis=1)
+    best_by_chance = (about_nothing @ present.T).max(axis=1)
+    return _errors(best - best_by_chance) > CLEAR
+
+
+def _fits_from_another_row(predicted: NDArray[np.float32], present: NDArray[np.float32]) -> bool:
+    """Whether yes and no clearly fit if they begin at another row, or run backwards.
+
+    They fit in many orders; those from another beginning or end are likely mistakes.
+    """
+    transformed = np.fft.rfft(present).conj()
+    rows = len(present)
+    forwards = np.fft.irfft(np.fft.rfft(predicted) * transformed, rows)
+    backwards = np.fft.irfft(np.fft.rfft(predicted[::-1]) * transformed, rows)
+    by_chance = np.sqrt((predicted**2).sum() * (present**2).sum() / rows)
+    return bool(max(forwards.max(), backwards.max()) > CLEAR * by_chance)
+
+
 def _errors(values: NDArray[Any]) -> float:
     """Return how many standard errors the mean lies above 0; NaN if all values are equal."""
     spread = values.std() / np.sqrt(len(values))
-    return float(values.mean() / spread) if spread else float("nan")
+    if not spread:
+        return float("nan")
+    return float(values.mean() / spread)

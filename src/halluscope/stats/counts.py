@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from halluscope.stats.intervals import NUMBERS_AT_ONCE, Counts, blocks_of, total_of
-
-Ints = NDArray[np.int64]
+from halluscope.stats.ratios import Floats
+from halluscope.stats.tallies import Ints
 
 
 class ClusterCounts(ABC):
@@ -83,7 +82,7 @@ class Cells(ClusterCounts):
             place = number * cells + cell[start:end]
             yield {self.name: self._count(place, clusters_here)}
 
-    def _count(self, place: Ints, clusters: int) -> NDArray[np.float64]:
+    def _count(self, place: Ints, clusters: int) -> Floats:
         cells = math.prod(self.shape)
         counts = np.bincount(place, minlength=clusters * cells)
         return counts.reshape(clusters, *self.shape).astype(float)

@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.stats.beta import beta_quantile, student_quantile
-
-Floats = NDArray[np.float64]
+from halluscope.stats.ratios import Floats
 
 # Counts by name. Their first axis is what they are about: clusters, or sums of which each leaves out one cluster.
 Counts = Mapping[str, NDArray[Any]]
@@ -79,8 +78,11 @@ class LeftOut:
     @property
     def moved(self) -> Floats:
         """By how much the score falls if a cluster is left out, in the score's unit: [clusters]."""
-        away = self.value - np.where(np.isnan(self.without), self.value, self.without)
-        width = max(1.0, self.value) if self.range.is_amount else self.range.width
+        without = np.where(np.isnan(self.without), self.value, self.without)
+        away = self.value - without
+        width = self.range.width
+        if self.range.is_amount:
+            width = max(1.0, self.value)
         return np.where(np.abs(away) > ROUNDING * width, away, 0.0)
 
     @property
@@ -92,9 +94,9 @@ class LeftOut:
 def covariance(first: LeftOut, second: LeftOut) -> float:
     """Return the covariance of two scores of the same clusters."""
     clusters = len(first.without)
-    ones = first.moved - first.moved.mean()
-    others = second.moved - second.moved.mean()
-    return float(ones @ others) * ((clusters - 1) / clusters) ** 2
+    first_away = first.moved - first.moved.mean()
+    second_away = second.moved - second.moved.mean()
+    return float(first_away @ second_away) * ((clusters - 1) / clusters) ** 2
 
 
 # From counts to scores without each cluster
@@ -106,7 +108,8 @@ def blocks_of(counts: Counts) -> Iterator[Counts]:
     numbers = sum(table[:1].size for table in counts.values())
     step = max(1, NUMBERS_AT_ONCE // max(1, numbers))
     for first in range(0, clusters, step):
-        yield {name: table[first : first + step].astype(float) for name, table in counts.items()}
+        block = slice(first, first + step)
+        yield {name: table[block].astype(float) for name, table in counts.items()}
 
 
 def total_of(counts: Counts) -> Counts:
@@ -138,20 +141,24 @@ def leave_out(
     counting: dict[str, list[NDArray[np.bool_]]] = {name: [] for name in values}
     for block in blocks:
         rest = {name: total[name] - counts for name, counts in block.items()}
-        without_each = score(rest)
-        alone = score(block)
+        scores_without = score(rest)
+        scores_alone = score(block)
         for name, value in values.items():
-            without[name].append(without_each[name])
+            without[name].append(scores_without[name])
             # A cluster counts if it has a score by itself, or if its absence is felt.
-            is_felt = ~(np.abs(without_each[name] - value) <= ROUNDING)
-            counting[name].append(~np.isnan(alone[name]) | is_felt)
-    every = slice(None) if kinds is None else kinds
+            is_felt = ~(np.abs(scores_without[name] - value) <= ROUNDING)
+            counting[name].append(~np.isnan(scores_alone[name]) | is_felt)
     scores = {}
     for name, value in values.items():
+        without_each = np.concatenate(without[name])
+        counts_for_score = np.concatenate(counting[name])
+        if kinds is not None:
+            without_each = without_each[kinds]
+            counts_for_score = counts_for_score[kinds]
         scores[name] = LeftOut(
             value=float(value[0]),
-            without=np.concatenate(without[name])[every],
-            counting=int(np.concatenate(counting[name])[every].sum()),
+            without=without_each,
+            counting=int(counts_for_score.sum()),
             range=range_of(name, ranges or {}),
             refused=(refused or {}).get(name, ""),
         )
@@ -202,21 +209,28 @@ def interval(score: LeftOut, level: float) -> tuple[float, float]:
         return amount_ends(score, student_quantile(level, len(score.without) - 1))
     share, rows = effective(score)
     outside = (1 - level) / 2
-    low = score.range.low + score.range.width * _clopper_pearson(share * rows, rows, outside)
-    high = score.range.high - score.range.width * _clopper_pearson(rows - share * rows, rows, outside)
+    right = share * rows
+    low = score.range.low + score.range.width * _clopper_pearson(right, rows, outside)
+    high = score.range.high - score.range.width * _clopper_pearson(rows - right, rows, outside)
     return min(low, score.value), max(high, score.value)
 
 
 def effective(score: LeftOut) -> tuple[float, float]:
     """Return a score as a share of its range, and the number of independent rows that tell as much."""
-    share = min(1.0, max(0.0, (score.value - score.range.low) / score.range.width))
+    share = (score.value - score.range.low) / score.range.width
+    share = min(1.0, max(0.0, share))
     variance = score.variance / score.range.width**2
-    rows = share * (1 - share) / variance if variance > 0 else math.inf
+    rows = math.inf
+    if variance > 0:
+        rows = share * (1 - share) / variance
+    most = score.counting or len(score.without)
+    if rows == 0:
+        return share, most
     moved = score.moved
-    fewest = min(int((moved > 0).sum()), int((moved < 0).sum()))
-    if fewest < ENOUGH or rows == 0:
-        most = score.counting or len(score.without)
-        rows = min(rows, most) if rows > 0 else most
+    raising = int((moved > 0).sum())
+    lowering = int((moved < 0).sum())
+    if min(raising, lowering) < ENOUGH:
+        rows = min(rows, most)
     return share, rows
 
 

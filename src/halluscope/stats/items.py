@@ -4,21 +4,27 @@ Sources: the corrected point-biserial correlation (Lord and Novick, 1968, chapte
 of item response theory (Birnbaum, 1968), fitted by `girth`.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
 from halluscope.errors import needs
 from halluscope.stats.ratios import Floats, ratio
 
-# The fewest models for the share that is wrong, for a correlation over models, and for a model with two parameters
-FEWEST, FEWEST_TO_CORRELATE, FEWEST_TO_FIT = 3, 8, 20
+FEWEST = 3  # models, for the share that is wrong
+FEWEST_TO_CORRELATE = 8  # models, for a correlation over models
+FEWEST_TO_FIT = 20  # models, for a model with two parameters
 
-# How many random subsets of a size are drawn, and in what share of them the models must keep their order
-DRAWS, KEPT = 200, 0.95
+SMALLEST_SUBSET = 10  # rows
+DRAWS = 200  # how many random subsets of a size are drawn
+KEPT = 0.95  # in what share of them the models must keep their order
+
+# A spread of less than this comes from rounding.
+ROUNDING = 1e-12
 
 
-class Subset(NamedTuple):
+@dataclass(frozen=True)
+class Subset:
     """Rows whose scores give the models' full ranking."""
 
     rows: list[int]  # the indices of the rows
@@ -42,10 +48,12 @@ def discrimination(right: Floats) -> Floats:
     models, rows = right.shape
     if models < FEWEST_TO_CORRELATE or rows < 2:
         return np.full(rows, np.nan)
-    others = (right.sum(axis=1, keepdims=True) - right) / (rows - 1)
-    ours, theirs = right - right.mean(axis=0), others - others.mean(axis=0)
-    spread = np.sqrt((ours**2).sum(axis=0) * (theirs**2).sum(axis=0))
-    return ratio((ours * theirs).sum(axis=0), np.where(spread > 1e-12, spread, 0))
+    mean_of_others = (right.sum(axis=1, keepdims=True) - right) / (rows - 1)
+    away = right - right.mean(axis=0)
+    others_away = mean_of_others - mean_of_others.mean(axis=0)
+    spread = np.sqrt((away**2).sum(axis=0) * (others_away**2).sum(axis=0))
+    spread = np.where(spread > ROUNDING, spread, 0)
+    return ratio((away * others_away).sum(axis=0), spread)
 
 
 def fitted(right: Floats) -> tuple[Floats, Floats] | None:
@@ -59,12 +67,14 @@ def fitted(right: Floats) -> tuple[Floats, Floats] | None:
     with needs("Item response theory", "stats"):
         from girth import twopl_jml
     answers = (right >= 0.5).T.astype(int)
-    tells = (answers.min(axis=1) == 0) & (answers.max(axis=1) == 1)
-    hard, telling = np.full((2, len(answers)), np.nan)
-    if tells.any():
-        found = twopl_jml(answers[tells])
-        hard[tells], telling[tells] = found["Difficulty"], found["Discrimination"]
-    return hard, telling
+    is_mixed = (answers.min(axis=1) == 0) & (answers.max(axis=1) == 1)
+    difficulties = np.full(len(answers), np.nan)
+    discriminations = np.full(len(answers), np.nan)
+    if is_mixed.any():
+        fit = twopl_jml(answers[is_mixed])
+        difficulties[is_mixed] = fit["Difficulty"]
+        discriminations[is_mixed] = fit["Discrimination"]
+    return difficulties, discriminations
 
 
 def smallest(right: Floats, seed: int) -> Subset | None:
@@ -73,16 +83,18 @@ def smallest(right: Floats, seed: int) -> Subset | None:
     Sizes grow by half. A size is taken if in `KEPT` of `DRAWS` random subsets the models are in the same order; the
     rows are those of the first subset that keeps it.
     """
-    rows, draws = right.shape[1], np.random.default_rng(seed)
-    whole = right.mean(axis=1)
-    order = np.argsort(-whole, kind="stable")
-    size = 10
+    rows = right.shape[1]
+    random = np.random.default_rng(seed)
+    whole_scores = right.mean(axis=1)
+    order = np.argsort(-whole_scores, kind="stable")
+    size = SMALLEST_SUBSET
     while size < rows:
-        drawn = [np.sort(draws.permutation(rows)[:size]) for _ in range(DRAWS)]
-        scores = np.array([right[:, one].mean(axis=1) for one in drawn])
-        same = (np.diff(scores[:, order], axis=1) < 0).all(axis=1)
-        if same.mean() >= KEPT:
-            error = float(np.sqrt(((scores - whole) ** 2).mean()))
-            return Subset(drawn[int(same.argmax())].tolist(), float(same.mean()), error)
+        subsets = [np.sort(random.permutation(rows)[:size]) for _ in range(DRAWS)]
+        scores = np.array([right[:, subset].mean(axis=1) for subset in subsets])
+        is_kept = (np.diff(scores[:, order], axis=1) < 0).all(axis=1)
+        if is_kept.mean() >= KEPT:
+            first = subsets[int(is_kept.argmax())]
+            error = np.sqrt(((scores - whole_scores) ** 2).mean())
+            return Subset(first.tolist(), float(is_kept.mean()), float(error))
         size = size * 3 // 2
     return None

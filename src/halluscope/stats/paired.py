@@ -36,7 +36,7 @@ class Difference:
     p: float = np.nan  # the two-sided p value of no difference; below 1 - level if the interval excludes 0
 
 
-def difference(one: LeftOut, other: LeftOut, level: float = 0.95) -> Difference:
+def difference(first: LeftOut, second: LeftOut, level: float = 0.95) -> Difference:
     """Compare a score of two models by what it is for each without each cluster.
 
     The interval is that of Zou and Donner (Statistics in Medicine 27, 2008), which puts two intervals together; with
@@ -48,44 +48,45 @@ def difference(one: LeftOut, other: LeftOut, level: float = 0.95) -> Difference:
     p is the level at which the interval ends at 0, and never below 2 / 2^clusters, the probability that all clusters
     favour the same of two equal models; the interval contains 0 unless p is below 1 - level.
     """
-    value = one.value - other.value
+    value = first.value - second.value
     if math.isnan(value):
         return Difference(math.nan)
-    if why_none(one) or why_none(other):
+    if why_none(first) or why_none(second):
         return Difference(value)
-    clusters = min(len(one.without), len(other.without))
+    clusters = min(len(first.without), len(second.without))
     if clusters < 2:
         return Difference(value, p=1.0)
-    pair = Pair(one, other)
+    pair = Pair(first, second)
     low, high = pair.ends(student_quantile(level, clusters - 1))
     p = max(pair.p(), 2.0 ** (1 - clusters))
     if p >= 1 - level:
-        low, high = min(low, 0.0), max(high, 0.0)
+        low = min(low, 0.0)
+        high = max(high, 0.0)
     return Difference(value, low, high, p)
 
 
 class Pair:
     """A score of two models."""
 
-    def __init__(self, one: LeftOut, other: LeftOut) -> None:
-        self.value = one.value - other.value
-        self.widest = one.range.width
-        self.degrees = min(len(one.without), len(other.without)) - 1
-        self.likeness = correlation(one, other)
-        self.reach = Reach(one)
-        self.others_reach = Reach(other)
+    def __init__(self, first: LeftOut, second: LeftOut) -> None:
+        self.value = first.value - second.value
+        self.widest = first.range.width
+        self.degrees = min(len(first.without), len(second.without)) - 1
+        self.correlation = correlation(first, second)
+        self.first_reach = Reach(first)
+        self.second_reach = Reach(second)
 
     def ends(self, t: float) -> tuple[float, float]:
         """Return both ends of the interval, t standard errors from the difference."""
-        below, above = self.reach.at(t)
-        others_below, others_above = self.others_reach.at(t)
-        low = self.value - self._together(below, others_above)
-        high = self.value + self._together(above, others_below)
+        first_below, first_above = self.first_reach.at(t)
+        second_below, second_above = self.second_reach.at(t)
+        low = self.value - self._together(first_below, second_above)
+        high = self.value + self._together(first_above, second_below)
         return max(low, -self.widest), min(high, self.widest)
 
-    def _together(self, reach: float, others_reach: float) -> float:
+    def _together(self, first_reach: float, second_reach: float) -> float:
         """Return how far the interval of the difference reaches on one side."""
-        squared = reach**2 + others_reach**2 - 2 * self.likeness * reach * others_reach
+        squared = first_reach**2 + second_reach**2 - 2 * self.correlation * first_reach * second_reach
         return math.sqrt(max(0.0, squared))
 
     def p(self) -> float:
@@ -122,25 +123,62 @@ class Reach:
         return width * (self.share - low), width * (high - self.share)
 
 
-def correlation(one: LeftOut, other: LeftOut) -> float:
+def correlation(first: LeftOut, second: LeftOut) -> float:
     """Return the correlation of a score of two models on the same clusters; 0 if a score never moves, or if they were
     not scored on the same clusters.
     """
-    if len(one.without) != len(other.without):
+    if len(first.without) != len(second.without):
         return 0.0
-    together = covariance(one, other)
-    apart = math.sqrt(one.variance * other.variance)
+    together = covariance(first, second)
+    apart = math.sqrt(first.variance * second.variance)
     if apart == 0:
         return 0.0
-    if together > 0 and not one.range.is_amount:
-        _, rows = effective(one)
-        _, others_rows = effective(other)
-        together = max(0.0, together - HALF_A_ROW * one.range.width**2 / (rows * others_rows))
+    if together > 0 and not first.range.is_amount:
+        _, first_rows = effective(first)
+        _, second_rows = effective(second)
+        together = max(0.0, together - HALF_A_ROW * first.range.width**2 / (first_rows * second_rows))
     return min(1.0, max(-1.0, together / apart))
 
 
-def ratio_differences(one: Tally, other: Tally, level: float = 0.95) -> dict[str, Difference]:
+def ratio_differences(first: Tally, second: Tally, level: float = 0.95) -> dict[str, Difference]:
     """Compare ratios of counts of two models that may have unequal wholes: one names a class oftener than the other.
+
+    Of each score of the first model, the difference; the interval holds those that `RatioPairs` does not reject at the
+    level, as Wilson's does, so it contains 0 unless p is small. A score that is defined in fewer than `FEWEST` clusters
+    for one of the models is not tested.
+    """
+    differences = {}
+    tested = {}
+    for name in first:
+        counts = np.stack([*first[name], *second[name]]).astype(float)
+        part1, whole1, part2, whole2 = counts.sum(axis=1)
+        differences[name] = Difference(float(ratio(part1, whole1) - ratio(part2, whole2)))
+        defined = (counts[[WHOLE1, WHOLE2]] > 0).sum(axis=1)
+        if min(defined) >= FEWEST:
+            tested[name] = counts
+    if not tested:
+        return differences
+    pairs = RatioPairs(list(tested.values()))
+    errors = NORMAL.inv_cdf((1 + level) / 2)
+    low = pairs.end(-1, errors)
+    high = pairs.end(1, errors)
+    p = pairs.p()
+    for number, name in enumerate(tested):
+        differences[name] = Difference(
+            differences[name].value, float(low[number]), float(high[number]), p[number]
+        )
+    return differences
+
+
+# The rows of a score's counts [4, clusters]: a part and a whole of each model
+PART1 = 0
+WHOLE1 = 1
+PART2 = 2
+WHOLE2 = 3
+
+
+class RatioPairs:
+    """Ratios of counts of two models, for several scores at once; a difference is tested by a normal deviate.
 
     T = difference / standard error is normal if the models have the same ratio p. Of each cluster's residuals
     e = part - p x whole, with p pooled over both models, the squared standard error is the larger of
@@ -150,80 +188,94 @@ def ratio_differences(one: Tally, other: Tally, level: float = 0.95) -> dict[str
 
     with sums over all clusters as wholes. The first is too small if the model with few mentions has no error, the
     second if the models share their errors. It is also at least as large as if errors were as frequent where only one
-    model counts as where both do. For models with the same wholes, this is McNemar's test. The interval holds the
-    differences that are not rejected at the same level, as Wilson's does, so it contains 0 unless p is small.
+    model counts as where both do. For models with the same wholes, this is McNemar's test.
     """
-    counts = {name: np.stack([*one[name], *other[name]]).astype(float) for name in one}
-    found = {}
-    for name, rows in counts.items():
-        found[name] = Difference(float(ratio(*rows[:2].sum(axis=1)) - ratio(*rows[2:].sum(axis=1))))
-    known = {name: rows for name, rows in counts.items() if min((rows[[1, 3]] > 0).sum(axis=1)) >= FEWEST}
-    if not known:
-        return found
-    # [scores]: part and whole of each model
-    part1, whole1, part2, whole2 = np.stack([rows.sum(axis=1) for rows in known.values()], axis=1)
-    products = np.stack([rows @ rows.T for rows in known.values()])
-    value: Floats = part1 / whole1 - part2 / whole2
-    pooled: Floats = (part1 + part2) / (whole1 + whole2)
 
-    def squares(*factors: Floats) -> Floats:
-        """Return the sum over clusters of the square of (factors x counts)."""
-        row = np.stack(factors, axis=1)
-        summed: Floats = np.einsum("si,sij,sj->s", row, products, row)
-        return np.maximum(summed, 0.0)
+    def __init__(self, counts: Sequence[Floats]) -> None:
+        """Sum up the counts of each score: [4, clusters]."""
+        sums = np.stack([of_score.sum(axis=1) for of_score in counts])
+        self.part1 = sums[:, PART1]
+        self.whole1 = sums[:, WHOLE1]
+        self.part2 = sums[:, PART2]
+        self.whole2 = sums[:, WHOLE2]
+        self.products = np.stack([of_score @ of_score.T for of_score in counts])  # [scores, 4, 4]
+        self.value: Floats = self.part1 / self.whole1 - self.part2 / self.whole2
+        self.scale = self._scale()
 
-    def binomial(first: Floats, second: Floats) -> Floats:
-        both: Floats = first * (1 - first) / whole1 + second * (1 - second) / whole2
-        return both
+    def _scale(self) -> Floats:
+        """Return how many times as large the variance is as that of independent rows: [scores]."""
+        zero = np.zeros(len(self.value))
+        unit = np.ones(len(self.value))
+        pooled: Floats = (self.part1 + self.part2) / (self.whole1 + self.whole2)
+        # the factors of the counts in (e1 / whole1 - e2 / whole2)^2, and in (e1 - e2)^2
+        leisenring = self._squares(
+            1 / self.whole1, -pooled / self.whole1, -1 / self.whole2, pooled / self.whole2
+        )
+        kosinski = self._squares(unit, -pooled, -unit, pooled) / (self.whole1 * self.whole2)
+        variance = np.maximum(leisenring, kosinski)
+        independent = self._binomial(pooled, pooled)
+        scale = np.divide(variance, independent, out=unit.copy(), where=independent > 0)
+        # at least that of models that err as often where only one of them counts as where both do
+        unshared = self._squares(zero, unit, zero, -unit)
+        squared_wholes = self.products[:, WHOLE1, WHOLE1] + self.products[:, WHOLE2, WHOLE2]
+        return np.asarray(np.maximum(scale, unshared / squared_wholes))
 
-    zero, unit = np.zeros(len(known)), np.ones(len(known))
-    own = squares(1 / whole1, -pooled / whole1, -1 / whole2, pooled / whole2)
-    paired = squares(unit, -pooled, -unit, pooled) / (whole1 * whole2)
-    independent = binomial(pooled, pooled)
-    scale = np.divide(np.maximum(own, paired), independent, out=unit.copy(), where=independent > 0)
-    # At least that of models that err as often where only one of them counts as where both do.
-    scale = np.maximum(
-        scale, squares(zero, unit, zero, -unit) / np.trace(products[:, 1::2, 1::2], axis1=1, axis2=2)
-    )
+    def _squares(self, part1: Floats, whole1: Floats, part2: Floats, whole2: Floats) -> Floats:
+        """Return the sum over clusters of the square of the counts' sum, each times its factor [scores]."""
+        factors = np.stack([part1, whole1, part2, whole2], axis=1)
+        sums = np.einsum("si,sij,sj->s", factors, self.products, factors)
+        return np.asarray(np.maximum(sums, 0.0))
 
-    def variance(apart: Floats) -> Floats:
-        """Return the variance of the difference if the true one is `apart`."""
-        second = (part1 + part2 - whole1 * apart) / (whole1 + whole2)
+    def _binomial(self, first: Floats, second: Floats) -> Floats:
+        """Return the variance of the difference of two shares, if rows were independent: [scores]."""
+        variance: Floats = first * (1 - first) / self.whole1 + second * (1 - second) / self.whole2
+        return variance
+
+    def variance(self, apart: Floats) -> Floats:
+        """Return the variance of the difference if the true one is `apart`: [scores]."""
+        second = (self.part1 + self.part2 - self.whole1 * apart) / (self.whole1 + self.whole2)
         second = np.clip(second, np.maximum(0, -apart), np.minimum(1, 1 - apart))
-        scaled: Floats = scale * binomial(second + apart, second)
-        return scaled
+        variance: Floats = self.scale * self._binomial(second + apart, second)
+        return variance
 
-    far = NORMAL.inv_cdf((1 + level) / 2) ** 2
+    def is_rejected(self, apart: Floats, errors: float) -> Bools:
+        """Whether the difference is more than so many standard errors from one that is `apart`: [scores]."""
+        return np.greater((self.value - apart) ** 2, errors**2 * self.variance(apart))
 
-    def rejected(apart: Floats) -> Bools:
-        return np.greater((value - apart) ** 2, far * variance(apart))
-
-    def end(side: int) -> Floats:
-        """Return the farthest difference on one side that is not rejected."""
-        beyond, towards = np.full(len(value), float(side)), side * value < 0
-        inside = np.where(towards & ~rejected(zero), zero, value)
-        beyond = np.where(towards & rejected(zero), zero, beyond)
+    def end(self, side: int, errors: float) -> Floats:
+        """Return the farthest difference on one side, -1 or 1, that is not rejected: [scores]."""
+        zero = np.zeros(len(self.value))
+        inside = self.value
+        beyond = np.full(len(self.value), float(side))
+        # 0 lies on this side: the interval ends before it or beyond it
+        is_towards_zero = side * self.value < 0
+        is_zero_rejected = self.is_rejected(zero, errors)
+        inside = np.where(is_towards_zero & ~is_zero_rejected, zero, inside)
+        beyond = np.where(is_towards_zero & is_zero_rejected, zero, beyond)
         for _ in range(HALVINGS):
             middle = (inside + beyond) / 2
-            out = rejected(middle)
-            inside, beyond = np.where(out, inside, middle), np.where(out, middle, beyond)
+            is_out = self.is_rejected(middle, errors)
+            inside = np.where(is_out, inside, middle)
+            beyond = np.where(is_out, middle, beyond)
         return inside
 
-    squared = np.divide(value**2, variance(zero), out=zero.copy(), where=value != 0)
-    p = [math.erfc(math.sqrt(one / 2)) for one in squared.tolist()]
-    for name, *three in zip(known, end(-1).tolist(), end(1).tolist(), p, strict=True):
-        found[name] = Difference(found[name].value, *three)
-    return found
+    def p(self) -> list[float]:
+        """Return the two-sided p value of no difference: [scores]."""
+        zero = np.zeros(len(self.value))
+        squared_errors = np.divide(self.value**2, self.variance(zero), out=zero.copy(), where=self.value != 0)
+        return [math.erfc(math.sqrt(squared / 2)) for squared in squared_errors.tolist()]
 
 
-def can_differ(one: Tally, other: Tally, by_chance: float) -> list[str]:
+def can_differ(first: Tally, second: Tally, by_chance: float) -> list[str]:
     """Return the shared scores in which so many clusters differ that all seldom favour one of two equal models."""
-    return [
-        score
-        for score in one
-        if score in other
-        and 2.0 ** (1 - (np.stack(one[score]) != np.stack(other[score])).any(axis=0).sum()) < by_chance
-    ]
+    scores = []
+    for score in first:
+        if score not in second:
+            continue
+        is_different = (np.stack(first[score]) != np.stack(second[score])).any(axis=0)
+        if 2.0 ** (1 - is_different.sum()) < by_chance:
+            scores.append(score)
+    return scores
 
 
 def holm(p: Sequence[float]) -> list[float]:
@@ -239,6 +291,7 @@ def holm(p: Sequence[float]) -> list[float]:
     known = np.flatnonzero(~np.isnan(values))
     order = known[np.argsort(values[known], kind="stable")]
     times = np.arange(len(order), 0, -1)
-    corrected[order] = np.maximum.accumulate(np.minimum(1.0, values[order] * times))
-    found: list[float] = corrected.tolist()
-    return found
+    multiplied = np.minimum(1.0, values[order] * times)
+    corrected[order] = np.maximum.accumulate(multiplied)
+    as_list: list[float] = corrected.tolist()
+    return as_list

@@ -1,4 +1,4 @@
-"""Computes ratios of counts (a part over a whole), their means, F, Wilson's interval, kappa, and Fisher's exact test.
+"""Computes ratios of counts (a part over a whole), their means, F, Wilson's interval, and kappa.
 
 Undefined is NaN, never 0. Sources: THRONE, section 3.1, equation 3 (F); the averages are those that its section 3.1 and
 POPE's section 5.1 use. Wilson (1927): the interval stays in [0, 1], and has a width even if all or none count.
@@ -49,12 +49,16 @@ def wilson(count: int, total: int, level: float = 0.95) -> tuple[float, float]:
     >>> [round(end, 3) for end in wilson(0, 10)]
     [0.0, 0.278]
     """
-    from statistics import NormalDist
+    from statistics import NormalDist  # its import takes a while, and few scores need it
 
     z = NormalDist().inv_cdf((1 + level) / 2)
     low, high = wilson_of(count / total, total, z)
     # At the ends the formula is exact, but its rounding is not.
-    return (0.0 if count == 0 else low), (1.0 if count == total else high)
+    if count == 0:
+        low = 0.0
+    if count == total:
+        high = 1.0
+    return low, high
 
 
 def wilson_of(share: float, rows: float, z: float) -> tuple[float, float]:
@@ -65,37 +69,19 @@ def wilson_of(share: float, rows: float, z: float) -> tuple[float, float]:
     return middle - half, middle + half
 
 
-def kappa(one: ArrayLike, other: ArrayLike) -> float:
+def kappa(first: ArrayLike, second: ArrayLike) -> float:
     """Return Cohen's kappa of two judges' verdicts on the same things (Cohen 1960, equation 1); NaN where undefined.
 
     >>> kappa([1] * 25 + [0] * 25, [1] * 20 + [0] * 5 + [1] * 10 + [0] * 15)
     0.4
     """
-    values, numbers = np.unique([one, other], return_inverse=True)
-    first, second = numbers.reshape(2, -1)
-    total, same = len(first), int((first == second).sum())
-    expected = int(np.bincount(first, minlength=len(values)) @ np.bincount(second, minlength=len(values)))
+    values, numbers = np.unique([first, second], return_inverse=True)
+    first_numbers, second_numbers = numbers.reshape(2, -1)
+    first_counts = np.bincount(first_numbers, minlength=len(values))
+    second_counts = np.bincount(second_numbers, minlength=len(values))
+    total = len(first_numbers)
+    same = int((first_numbers == second_numbers).sum())
+    expected = int(first_counts @ second_counts)
     if expected == total * total:
         return math.nan
     return (total * same - expected) / (total * total - expected)
-
-
-def fisher(both: int, one: int, other: int, total: int) -> float:
-    """Return the probability that at least `both` of `total` items have both properties, if these are independent.
-
-    `one` and `other` items have the first and the second property; the p value is the upper tail of the hypergeometric
-    distribution (Fisher 1934, Statistical Methods for Research Workers, section 21.02).
-
-    >>> round(fisher(3, 3, 3, 6), 3)  # 1 of the 20 ways to take 3 of 6
-    0.05
-    """
-
-    def ways(of: int, taken: int) -> float:
-        """Return the logarithm of the number of ways to take some items."""
-        return math.lgamma(of + 1) - math.lgamma(taken + 1) - math.lgamma(of - taken + 1)
-
-    tail = [
-        ways(other, many) + ways(total - other, one - many) - ways(total, one)
-        for many in range(both, min(one, other) + 1)
-    ]
-    return min(1.0, float(np.exp(tail).sum()))

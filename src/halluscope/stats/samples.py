@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,8 @@ from halluscope.validation import LARGEST_SEED
 # which they disagree are reviewed more closely, and the strata's rates are weighted by their shares of all responses.
 
 
-class Stratum(NamedTuple):
+@dataclass(frozen=True)
+class Stratum:
     """A part of all rows, of which a sample was reviewed."""
 
     rows: float  # how many rows there are, reviewed or not; their share of all rows is the stratum's weight
@@ -34,14 +34,21 @@ def error_rate(strata: Sequence[Stratum], level: float = 0.95) -> dict[str, floa
     if several are about one response, it is too narrow, and `clustered_error_rate` fits.
     """
     total = sum(stratum.rows for stratum in strata)
-    value = below = above = 0.0
-    for rows, judgements, errors in strata:
-        low, high = wilson(errors, judgements, level)
-        weight, rate = rows / total, errors / judgements
+    value = 0.0
+    squared_below = 0.0
+    squared_above = 0.0
+    for stratum in strata:
+        low, high = wilson(stratum.errors, stratum.judgements, level)
+        weight = stratum.rows / total
+        rate = stratum.errors / stratum.judgements
         value += weight * rate
-        below += (weight * (rate - low)) ** 2
-        above += (weight * (high - rate)) ** 2
-    return {"value": value, "low": value - math.sqrt(below), "high": value + math.sqrt(above)}
+        squared_below += (weight * (rate - low)) ** 2
+        squared_above += (weight * (high - rate)) ** 2
+    return {
+        "value": value,
+        "low": value - math.sqrt(squared_below),
+        "high": value + math.sqrt(squared_above),
+    }
 
 
 def share_of_ones(
@@ -55,7 +62,8 @@ def share_of_ones(
     return {"value": 1 - rate["value"], "low": 1 - rate["high"], "high": 1 - rate["low"]}
 
 
-class Clustered(NamedTuple):
+@dataclass(frozen=True)
+class Clustered:
     """A part of all rows, of which a sample was reviewed; a row in the sample has any number of judgements, or none."""
 
     rows: float  # as in `Stratum`
@@ -70,14 +78,22 @@ def clustered_error_rate(strata: Sequence[Clustered], resampling: Bootstrap) -> 
     interval too narrow; a stratum without judgements makes the rate NaN.
     """
     total = sum(stratum.rows for stratum in strata)
-    value, drawn = 0.0, np.zeros(resampling.resamples)
-    for index, (rows, judgements, errors) in enumerate(strata):
-        own = replace(resampling, seed=(resampling.seed + index) % LARGEST_SEED)
-        rates = [ratio(one @ errors, one @ judgements) for one in own.weights(len(judgements))]
-        value += rows / total * float(ratio(errors.sum(), judgements.sum()))
-        drawn += rows / total * np.concatenate([[], *rates])
-    low, high = resampling.interval(drawn)
+    value = 0.0
+    resampled = np.zeros(resampling.resamples)
+    for index, stratum in enumerate(strata):
+        weight = stratum.rows / total
+        value += weight * float(ratio(stratum.errors.sum(), stratum.judgements.sum()))
+        seed = (resampling.seed + index) % LARGEST_SEED
+        resampled += weight * _resampled_rates(stratum, replace(resampling, seed=seed))
+    low, high = resampling.interval(resampled)
     return {"value": value, "low": low, "high": high}
+
+
+def _resampled_rates(stratum: Clustered, resampling: Bootstrap) -> Floats:
+    rates = [np.zeros(0)]
+    for weights in resampling.weights(len(stratum.judgements)):
+        rates.append(ratio(weights @ stratum.errors, weights @ stratum.judgements))
+    return np.concatenate(rates)
 
 
 # How often a judge errs about yes and no, and how well calibrated it is. Each label's weight is 1 / the probability
@@ -87,7 +103,8 @@ BINS = 10
 RATES = ("false_yes", "false_no", "wrong_yes")
 
 
-class Judged(NamedTuple):
+@dataclass(frozen=True)
+class Judged:
     """The labels of a judge and of people for the cells of a sample of texts, each [texts, cells]."""
 
     yes: Bools  # whether the judge says yes
@@ -96,7 +113,12 @@ class Judged(NamedTuple):
 
     def among(self, cells: Bools) -> "Judged":
         """Return the labels of only some cells, given as bool [texts, cells], [cells], or [texts, 1]."""
-        return self._replace(weights=np.where(cells, self.weights, 0.0))
+        return replace(self, weights=np.where(cells, self.weights, 0.0))
+
+    def by_text(self, cells: Bools) -> Floats:
+        """Return the weights of some cells, summed over each text: [texts]."""
+        sums: Floats = (self.weights * cells).sum(axis=1)
+        return sums
 
 
 def error_rates(judged: Mapping[str, Judged], level: float) -> dict[str, dict[str, Any]]:
@@ -105,58 +127,83 @@ def error_rates(judged: Mapping[str, Judged], level: float) -> dict[str, dict[st
 
     Intervals leave out texts, because labels of a text depend on each other (`halluscope.stats.intervals`).
     """
-    found: dict[str, dict[str, Any]] = {}
-    tally: dict[str, tuple[Floats, Floats]] = {}
-    for name, (yes, implied, weights) in judged.items():
-        known = weights > 0
-        found[name] = {
-            "labels": int(known.sum()),
-            "texts": int(known.any(axis=1).sum()),
-            "implied": int((known & implied).sum()),
-        }
-        wrong, missed = yes & ~implied, ~yes & implied
-        for rate, part, whole in zip(RATES, (wrong, missed, wrong), (~implied, implied, yes), strict=True):
-            tally[f"{name}/{rate}"] = (weights * part).sum(axis=1), (weights * whole).sum(axis=1)
+    tally = {}
+    for name, cells in judged.items():
+        false_yes = cells.by_text(cells.yes & ~cells.implied)
+        false_no = cells.by_text(~cells.yes & cells.implied)
+        tally[f"{name}/false_yes"] = (false_yes, cells.by_text(~cells.implied))
+        tally[f"{name}/false_no"] = (false_no, cells.by_text(cells.implied))
+        tally[f"{name}/wrong_yes"] = (false_yes, cells.by_text(cells.yes))
+    scores = list(tally)
     counts = counts_of(tally)
-    rates = leave_out(partial(score_sums, names=[*tally]), total_of(counts), blocks_of(counts))
-    for key, left_out in rates.items():
-        name, _, rate = key.rpartition("/")
-        low, high = interval(left_out, level)
-        found[name][rate] = {"value": left_out.value, "low": low, "high": high}
-    return found
+    left_out = leave_out(lambda sums: score_sums(sums, scores), total_of(counts), blocks_of(counts))
+    rates: dict[str, dict[str, Any]] = {}
+    for name, cells in judged.items():
+        is_known = cells.weights > 0
+        rates[name] = {
+            "labels": int(is_known.sum()),
+            "texts": int(is_known.any(axis=1).sum()),
+            "implied": int((is_known & cells.implied).sum()),
+        }
+        for rate in RATES:
+            score = left_out[f"{name}/{rate}"]
+            low, high = interval(score, level)
+            rates[name][rate] = {"value": score.value, "low": low, "high": high}
+    return rates
 
 
-def calibration(chances: Floats, implied: Bools, weights: Floats, level: float) -> dict[str, Any]:
+def calibration(
+    chances: Floats,
+    implied: Bools,
+    weights: Floats,
+    level: float,
+) -> dict[str, Any]:
     """Measure how far a judge's probabilities of yes [texts, votes] are from how often people say yes; NaN without
     votes.
 
     Source: Guo, Pleiss, Sun and Weinberger, "On calibration of modern neural networks" (ICML 2017), equation 3, with
     `BINS` bins of equal width over the probability of yes. Votes of weight 0 do not count.
     """
-
-    def error(sums: Counts) -> dict[str, Floats]:
-        """Return the expected calibration error [sums] from sums [sums, bins]."""
-        off = np.abs(sums["predicted"] - sums["yes"]).sum(axis=1)
-        return {"ece": ratio(off, sums["total"].sum(axis=1))}
-
     bins = np.minimum((chances * BINS).astype(np.int64), BINS - 1)
-    by_text = {}
-    for name, amounts in (("total", np.ones_like(chances)), ("predicted", chances), ("yes", implied)):
-        of_bins = [np.where(bins == b, weights * amounts, 0.0).sum(axis=1) for b in range(BINS)]
-        by_text[name] = np.stack(of_bins, axis=1)
-    ece = leave_out(error, total_of(by_text), blocks_of(by_text))["ece"]
-    low, high = interval(ece, level)
-    total, predicted, yes = (table.sum(axis=0) for table in by_text.values())
-    counts = np.bincount(bins[weights > 0], minlength=BINS)
-    means = zip(ratio(predicted, total).tolist(), ratio(yes, total).tolist(), strict=True)
-    return {
-        "ece": {"value": ece.value, "low": low, "high": high},
-        "bins": [
-            {"from": b / BINS, "to": (b + 1) / BINS, "votes": int(counts[b]), "said": mean, "implied": people}
-            for b, (mean, people) in enumerate(means)
-            if counts[b]
-        ],
+    by_text = {
+        "total": _by_bin(weights, bins),
+        "predicted": _by_bin(weights * chances, bins),
+        "yes": _by_bin(weights * implied, bins),
     }
+    error = leave_out(_calibration_error, total_of(by_text), blocks_of(by_text))["ece"]
+    low, high = interval(error, level)
+
+    votes = np.bincount(bins[weights > 0], minlength=BINS)
+    total = by_text["total"].sum(axis=0)
+    predicted = ratio(by_text["predicted"].sum(axis=0), total)
+    by_people = ratio(by_text["yes"].sum(axis=0), total)
+    table = []
+    for number in range(BINS):
+        if votes[number]:
+            table.append(
+                {
+                    "from": number / BINS,
+                    "to": (number + 1) / BINS,
+                    "votes": int(votes[number]),
+                    "said": float(predicted[number]),
+                    "implied": float(by_people[number]),
+                }
+            )
+    return {"ece": {"value": error.value, "low": low, "high": high}, "bins": table}
+
+
+def _by_bin(amounts: Floats, bins: Ints) -> Floats:
+    """Return the sums of amounts [texts, votes] by text and bin: [texts, bins]."""
+    sums = np.empty((len(amounts), BINS))
+    for number in range(BINS):
+        sums[:, number] = np.where(bins == number, amounts, 0.0).sum(axis=1)
+    return sums
+
+
+def _calibration_error(sums: Counts) -> dict[str, Floats]:
+    """Return the expected calibration error [sums] from sums [sums, bins]."""
+    away = np.abs(sums["predicted"] - sums["yes"]).sum(axis=1)
+    return {"ece": ratio(away, sums["total"].sum(axis=1))}
 
 
 # A score corrected from the rows of a sample that people marked, given what a judge says of all rows. Rows are put into
@@ -172,20 +219,30 @@ AT_ENDS = 0.5
 
 def allot(sizes: Ints, sample: int) -> Ints:
     """Return how many rows of each verdict to mark: half evenly over the verdicts, half by their sizes."""
-    wanted = np.minimum(sizes, np.ceil(sample * (sizes / sizes.sum() + 1 / len(sizes)) / 2)).astype(np.int64)
-    while wanted.sum() > sample:
-        wanted[np.argmax(wanted)] -= 1
-    while wanted.sum() < min(sample, sizes.sum()):
-        wanted[np.argmax(sizes - wanted)] += 1
-    return np.asarray(wanted)
+    shares = sizes / sizes.sum()
+    even_shares = 1 / len(sizes)
+    numbers = np.ceil(sample * (shares + even_shares) / 2)
+    numbers = np.minimum(sizes, numbers).astype(np.int64)
+    while numbers.sum() > sample:
+        numbers[np.argmax(numbers)] -= 1
+    while numbers.sum() < min(sample, sizes.sum()):
+        numbers[np.argmax(sizes - numbers)] += 1
+    return np.asarray(numbers)
+
+
+@dataclass(frozen=True)
+class Marked:
+    """The rows that people marked: [marked] each."""
+
+    rows: Ints  # their numbers among all rows
+    part: Floats  # what each adds to the score's numerator, by people
+    whole: Floats  # what it adds to the denominator
+    chances: Floats  # the chance with which it was drawn, in (0, 1]
 
 
 def corrected_score(
     judged: Floats,
-    marked: Ints,
-    part: Floats,
-    whole: Floats,
-    chances: Floats,
+    marked: Marked,
     clusters: Ints,
     most: float,
     resampling: Bootstrap,
@@ -195,44 +252,80 @@ def corrected_score(
 
     Args:
         judged: the judge's value of each row: [rows].
-        marked: the rows that people marked: [marked].
-        part: what each marked row adds to the score's numerator, by people: [marked].
-        whole: what it adds to the denominator: [marked].
-        chances: the chance with which each marked row was drawn, in (0, 1]: [marked].
+        marked: the rows that people marked.
         clusters: the image of each row, from 0: [rows].
         most: the greatest value of the score; the least is 0.
         resampling: how often is resampled; also the level.
     """
-    if len(marked) < FEWEST_MARKED:
+    if len(marked.rows) < FEWEST_MARKED:
         return dict.fromkeys(("value", "low", "high"), np.nan)
-    # each row's stratum, by the judge's value; neighbours are joined until each has enough marked rows
-    values, index_of = np.unique(judged, return_inverse=True)
-    counts = np.bincount(index_of[marked], minlength=len(values))
-    of_value, stratum, here = np.zeros(len(values), dtype=np.int64), 0, 0
-    for index, count in enumerate(counts):
-        of_value[index] = stratum
-        here += count
-        if here >= IN_STRATUM and counts[index + 1 :].sum() >= IN_STRATUM:
-            stratum, here = stratum + 1, 0
-    strata = of_value[index_of]
-    sizes = np.zeros((int(clusters.max()) + 1, int(strata.max()) + 1))
-    np.add.at(sizes, (clusters, strata), 1)
-    drawn = np.concatenate([weights @ sizes for weights in resampling.weights(len(sizes))])
+    stratum_of = _strata(judged, marked.rows)
+    strata = int(stratum_of.max()) + 1
+    sizes = np.zeros((int(clusters.max()) + 1, strata))
+    np.add.at(sizes, (clusters, stratum_of), 1)
+    resampled_sizes = np.concatenate([weights @ sizes for weights in resampling.weights(len(sizes))])
+
     random = np.random.default_rng(resampling.seed)
-    value, redrawn = np.zeros(2), np.zeros((2, len(drawn)))
-    for stratum, size in enumerate(sizes.sum(axis=0)):
-        of: Bools = strata[marked] == stratum
-        weights = 1 / chances[of]
-        weights /= weights.mean()
-        middle = np.average(whole[of], weights=weights)
-        low, high = part[of].min(), part[of].max()
-        ends = (low, high) if low < high else (max(0.0, low - 1), min(most * middle, high + 1))
-        rows = np.stack([np.append(part[of], ends), np.append(whole[of], [middle] * 2)])
-        value += size * np.average(rows[:, :-2], axis=1, weights=weights)
-        count = weights.sum() ** 2 / (weights**2).sum()
+    sums = np.zeros(2)  # of parts and wholes
+    resampled_sums = np.zeros((2, len(resampled_sizes)))
+    for stratum in range(strata):
+        rows = _MarkedStratum(marked, stratum_of[marked.rows] == stratum, most)
+        sums += sizes[:, stratum].sum() * rows.means()
+        resampled_sums += rows.resampled_sums(resampled_sizes[:, stratum], random)
+    low, high = resampling.interval(resampled_sums[0] / resampled_sums[1])
+    return {"value": float(sums[0] / sums[1]), "low": low, "high": high}
+
+
+def _strata(judged: Floats, marked: Ints) -> Ints:
+    """Return each row's stratum, by the judge's value; neighbours are joined until each has enough marked rows."""
+    values, value_of = np.unique(judged, return_inverse=True)
+    marked_rows = np.bincount(value_of[marked], minlength=len(values))
+    stratum_of_value = np.zeros(len(values), dtype=np.int64)
+    stratum = 0
+    rows_here = 0
+    for number, rows in enumerate(marked_rows):
+        stratum_of_value[number] = stratum
+        rows_here += rows
+        rows_left = marked_rows[number + 1 :].sum()
+        if rows_here >= IN_STRATUM and rows_left >= IN_STRATUM:
+            stratum += 1
+            rows_here = 0
+    strata: Ints = stratum_of_value[value_of]
+    return strata
+
+
+class _MarkedStratum:
+    """The marked rows of a stratum, and two rows that stand for what was not seen."""
+
+    def __init__(self, marked: Marked, is_here: Bools, most: float) -> None:
+        self.part = marked.part[is_here]
+        self.whole = marked.whole[is_here]
+        weights = 1 / marked.chances[is_here]
+        self.weights = weights / weights.mean()
+        self.most = most
+
+    def means(self) -> Floats:
+        """Return the mean part and the mean whole: [2]."""
+        return np.asarray(np.average([self.part, self.whole], axis=1, weights=self.weights))
+
+    def resampled_sums(self, sizes: Floats, random: np.random.Generator) -> Floats:
+        """Return the sums of parts and of wholes of a stratum of these sizes [resamples]: [2, resamples]."""
+        middle = np.average(self.whole, weights=self.weights)
+        parts = np.append(self.part, self._ends(middle))
+        wholes = np.append(self.whole, [middle, middle])
         # the variance of a mean is then that of a sample, which divides by count - 1
-        shapes = np.append(np.full(len(weights), max(0.5, 1 - 2 / count)), [AT_ENDS] * 2)
-        each = random.gamma(shapes, size=(len(drawn), len(shapes))) * np.append(weights, [1, 1])
-        redrawn += drawn[:, stratum] * (rows @ each.T) / each.sum(axis=1)
-    low, high = resampling.interval(redrawn[0] / redrawn[1])
-    return {"value": float(value[0] / value[1]), "low": low, "high": high}
+        count = self.weights.sum() ** 2 / (self.weights**2).sum()
+        shape = max(0.5, 1 - 2 / count)
+        shapes = np.append(np.full(len(self.weights), shape), [AT_ENDS, AT_ENDS])
+        gammas = random.gamma(shapes, size=(len(sizes), len(shapes)))
+        weights = gammas * np.append(self.weights, [1, 1])
+        sums: Floats = sizes * (np.stack([parts, wholes]) @ weights.T) / weights.sum(axis=1)
+        return sums
+
+    def _ends(self, middle: float) -> tuple[float, float]:
+        """Return the least and the greatest part, or a step beyond where all are alike."""
+        low = self.part.min()
+        high = self.part.max()
+        if low < high:
+            return low, high
+        return max(0.0, low - 1), min(self.most * middle, high + 1)

@@ -34,19 +34,22 @@ def score_sums(sums: Counts, names: Sequence[str]) -> dict[str, Floats]:
 
 def scores_of(tally: Tally) -> dict[str, float]:
     """Return the scores over all clusters."""
-    return {name: float(ratio(part.sum(), whole.sum())) for name, (part, whole) in tally.items()}
+    scores = {}
+    for name, (part, whole) in tally.items():
+        scores[name] = float(ratio(part.sum(), whole.sum()))
+    return scores
 
 
 def rows_of(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
     """Return the rows of a table that is given by its columns."""
-    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+    values = [column.tolist() for column in columns.values()]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
 
 
 def numbers(keys: Sequence[Hashable]) -> Ints:
     """Number keys by their first appearance: the cluster of each row."""
-    number = {key: index for index, key in enumerate(dict.fromkeys(keys))}
-    return np.fromiter(map(number.__getitem__, keys), np.int64, len(keys))
+    number_of = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return np.array([number_of[key] for key in keys], dtype=np.int64)
 
 
 def standard_error(values: ArrayLike, clusters: Sequence[Hashable]) -> float:
@@ -58,12 +61,14 @@ def standard_error(values: ArrayLike, clusters: Sequence[Hashable]) -> float:
     >>> round(standard_error([1, 0, 1, 0], "abcd"), 4), round(standard_error([1, 1, 0, 0], "aabb"), 4)
     (0.2887, 0.3819)
     """
-    given, cluster = np.asarray(values, dtype=float), numbers(clusters)
-    rows = len(given)
+    amounts = np.asarray(values, dtype=float)
+    cluster = numbers(clusters)
+    rows = len(amounts)
     if rows == 0 or cluster.max() == 0:
         return float("nan")
-    away = given - given.mean()
-    together = np.bincount(cluster, weights=away)
+    away = amounts - amounts.mean()
+    away_of_cluster = np.bincount(cluster, weights=away)
     squares = away @ away
     independent = squares / (rows - 1) / rows
-    return float(np.sqrt(max(0.0, independent + (together @ together - squares) / rows**2)))
+    covariances = (away_of_cluster @ away_of_cluster - squares) / rows**2
+    return float(np.sqrt(max(0.0, independent + covariances)))

@@ -97,7 +97,7 @@ def share_of_rows(benchmark: Benchmark, score: str) -> str:
     if score and score not in shares:
         known = ", ".join(shares) or "there is none"
         raise RunError(
-            f"--score is {short_repr(score)}; expected a share that each row of {benchmark.title} has: {known}."
+            f"--scores is {short_repr(score)}; expected a share that each row of {benchmark.title} has: {known}."
         )
     if not shares:
         raise RunError(

@@ -208,7 +208,7 @@ def report(values: Values, differences: Sequence[Compared], benchmark: Benchmark
     for name, (by_first, by_second) in values["judges"].items():
         lines.append(f"{name} is {by_first} and {by_second}")
     lines.append(
-        "Scores by two judges cannot be compared. To link them, mark a sample by hand: `halluscope certify`."
+        "Scores by two judges cannot be compared. To link them, mark a sample by hand: `halluscope study certify`."
     )
     blocks.append(Notes(lines))
     return blocks

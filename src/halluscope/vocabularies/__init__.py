@@ -8,12 +8,11 @@ import json
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,37 +25,49 @@ from halluscope.validation import class_names, listed
 
 CUSTOM = "custom"
 
+# How many classes are searched for the name nearest to a misspelt one
+MOST_COMPARED = 10_000
+
+# How many names an error shows
+SHOWN = 5
+
 
 @cache
 def read_toml(module: str, name: str) -> dict[str, Any]:
     """Return the content of a TOML file beside a module, which is given by its `__file__`; its lists are tuples."""
+    text = Path(module).with_name(name).read_text(encoding="utf-8")
+    content: dict[str, Any] = _with_tuples(tomllib.loads(text))
+    return content
 
-    def tuples(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {name: tuples(one) for name, one in value.items()}
-        return tuple(map(tuples, value)) if isinstance(value, list) else value
 
-    found: dict[str, Any] = tuples(tomllib.loads(Path(module).with_name(name).read_text(encoding="utf-8")))
-    return found
+def _with_tuples(value: Any) -> Any:
+    """Return a value with tuples in place of lists, which a caller could change for all others."""
+    if isinstance(value, dict):
+        return {name: _with_tuples(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return tuple(_with_tuples(inner) for inner in value)
+    return value
 
 
 class WordLists:
     """The lists of words in a section of a TOML file beside a module, as attributes; read at first use."""
 
     def __init__(self, module: str, file: str, section: str) -> None:
-        self._file, self._section = (module, file), section
+        self._module = module
+        self._file = file
+        self._section = section
 
     def __getattr__(self, name: str) -> frozenset[str]:
         if name.startswith("__"):  # Python asks for these of any object
             raise AttributeError(name)
-        words = self.__dict__[name] = frozenset(read_toml(*self._file)[self._section][name])
+        section = read_toml(self._module, self._file)[self._section]
+        words = frozenset(section[name])
+        setattr(self, name, words)
         return words
 
 
-MOST_COMPARED = 10_000  # How many classes are searched for the name nearest to a misspelt one
-
-
-class Plain(NamedTuple):
+@dataclass(frozen=True)
+class Plain:
     """How a question of the set "plain" names a class."""
 
     word: str = ""  # used instead of the class's name; "" for the name itself
@@ -83,32 +94,47 @@ class Vocabulary:
     # name of a group -> its classes, if the dataset has groups of classes
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def word(self, cls: str) -> str:
+    def word(self, class_name: str) -> str:
         """Return what a question calls a class."""
-        return cls.lower() if self.lower_case else cls
+        if self.lower_case:
+            return class_name.lower()
+        return class_name
 
     def presence(self, objects: Sequence[Sequence[str]]) -> NDArray[np.bool_]:
-        """Turn the object names of n images into a table [n, classes]."""
-        listed = class_names(objects)
-        what = f"A table of {len(listed):,} texts and {len(self.classes):,} classes"
-        limits.check("cells", len(listed) * len(self.classes), what)
-        column = {name: i for i, name in enumerate(self.classes)}
-        table, sizes = np.zeros((len(listed), len(self.classes)), dtype=bool), [*map(len, listed)]
-        with suppress(KeyError, TypeError):  # the scores of given votes wait for this: no loop in Python
-            columns = [*map(column.__getitem__, chain.from_iterable(listed))]
-            table[np.repeat(np.arange(len(listed)), sizes), columns] = True
-            return table
-        row, name = next(
-            (row, name)
-            for row, names in enumerate(listed)
-            for name in names
-            if not isinstance(name, str) or name not in column
+        """Turn the object names of n images into a table [n, classes].
+
+        Raises:
+            ValueError: if a name is not one of the classes.
+        """
+        names_of_images = class_names(objects)
+        cells = len(names_of_images) * len(self.classes)
+        limits.check(
+            "cells", cells, f"A table of {len(names_of_images):,} texts and {len(self.classes):,} classes"
         )
-        hint = nearest(str(name)[:80], self.classes[:MOST_COMPARED])
-        raise ValueError(
-            f"references[{row}] names {short_repr(name)}, which is not one of the {len(self.classes)} classes of the "
-            f"vocabulary {self.name!r}.{hint} To score another list of classes, pass vocabulary=[...]."
-        )
+        column_of = {name: column for column, name in enumerate(self.classes)}
+        sizes = [len(names) for names in names_of_images]
+        rows = np.repeat(np.arange(len(sizes)), sizes)
+        try:  # the scores of given votes wait for this: no name is checked on its own
+            columns = [column_of[name] for name in chain.from_iterable(names_of_images)]
+        except (KeyError, TypeError):  # TypeError: what cannot be a key, such as a list
+            self._check_names(names_of_images)
+            raise
+        table = np.zeros((len(sizes), len(self.classes)), dtype=bool)
+        table[rows, columns] = True
+        return table
+
+    def _check_names(self, names_of_images: Sequence[Sequence[Any]]) -> None:
+        """Check that every name is one of the classes."""
+        known = set(self.classes)
+        for row, names in enumerate(names_of_images):
+            for name in names:
+                if isinstance(name, str) and name in known:
+                    continue
+                hint = nearest(str(name)[:80], self.classes[:MOST_COMPARED])
+                raise ValueError(
+                    f"references[{row}] names {short_repr(name)}, which is not one of the {len(self.classes)} classes "
+                    f"of the vocabulary {self.name!r}.{hint} To score another list of classes, pass vocabulary=[...]."
+                ) from None
 
     def check_known(self, classes: Collection[str], expected: str) -> None:
         """Refuse annotations of other classes."""
@@ -121,47 +147,73 @@ class Vocabulary:
 
     def check_annotated(self, classes: Collection[str], where: str) -> None:
         """Refuse images that were not annotated with exactly these classes: a class not looked for is in no image."""
-        missing = [name for name in self.classes if name not in {*classes}]
-        unknown = [name for name in classes if name not in {*self.classes}]
-        if missing or unknown:
-            named = [
-                f"{what} {len(names):,} ({', '.join(map(short_repr, names[:5]))}{', ...' if names[5:] else ''})"
-                for what, names in (("lacks", missing), ("has others:", unknown))
-                if names
-            ]
+        missing = _beyond(classes, self.classes)
+        unknown = _beyond(self.classes, classes)
+        problems = []
+        if missing:
+            problems.append(f"lacks {len(missing):,} ({_examples(missing)})")
+        if unknown:
+            problems.append(f"has others: {len(unknown):,} ({_examples(unknown)})")
+        if problems:
             raise BuildError(
                 f"{where} does not have the {len(self.classes):,} categories of the vocabulary {self.name!r}: it "
-                f"{' and '.join(named)}. Every mention of a class that was not annotated would count as hallucinated. "
-                "Get the complete annotations, or correct the names."
+                f"{' and '.join(problems)}. Every mention of a class that was not annotated would count as "
+                "hallucinated. Get the complete annotations, or correct the names."
             )
 
 
-def load(vocabulary: str | Sequence[str] | Vocabulary) -> Vocabulary:
-    """Find a built-in vocabulary by name, or make one from a list of class names."""
-    import hashlib
+def _beyond(known: Collection[str], names: Collection[str]) -> list[str]:
+    """Return the names that are not among the known ones."""
+    known = set(known)
+    return [name for name in names if name not in known]
 
+
+def _examples(names: Sequence[str]) -> str:
+    """Return the first names for an error."""
+    examples = ", ".join(short_repr(name) for name in names[:SHOWN])
+    if len(names) > SHOWN:
+        examples += ", ..."
+    return examples
+
+
+def load(vocabulary: str | Sequence[str] | Vocabulary) -> Vocabulary:
+    """Find a built-in vocabulary by name, or make one from a list of class names.
+
+    Raises:
+        ValueError: if there is no vocabulary of this name, or if a class in the list has no name or one that another
+            class has.
+    """
     if isinstance(vocabulary, Vocabulary):
         return vocabulary
     if isinstance(vocabulary, str):
         return _builtin(vocabulary)
+    import hashlib
+
+    classes = _checked(vocabulary)
+    builtin = _builtin_with(classes)
+    if builtin is not None and builtin.classes == classes:
+        return builtin
+    digest = hashlib.sha256(json.dumps(classes).encode()).hexdigest()[:8]
+    name = f"{CUSTOM}-{digest}"
+    if builtin is None:
+        return Vocabulary(name, classes)
+    return Vocabulary(name, classes, plain=builtin.plain)
+
+
+def _checked(vocabulary: Sequence[str]) -> tuple[str, ...]:
+    """Check a user's list of class names."""
     expected = f"a list of class names, or one of {', '.join(names())}"
     classes = tuple(listed("vocabulary", vocabulary, expected))
     if not classes:
         raise ValueError(f"vocabulary is empty; expected {expected}.")
     limits.check("classes", len(classes), f"vocabulary, with {len(classes):,} names,")
-    for i, name in enumerate(classes):
+    for index, name in enumerate(classes):
         if not isinstance(name, str) or not name.strip():
-            raise ValueError(f"vocabulary[{i}] is {short_repr(name)}; expected a class name as text.")
+            raise ValueError(f"vocabulary[{index}] is {short_repr(name)}; expected a class name as text.")
     twice = sorted(name for name, times in Counter(classes).items() if times > 1)
     if twice:
-        raise ValueError(
-            f"vocabulary names {', '.join(map(short_repr, twice[:5]))} twice; name each class once."
-        )
-    digest = hashlib.sha256(json.dumps(classes).encode()).hexdigest()[:8]
-    whole = _whole(classes)
-    if whole and whole.classes == classes:
-        return whole
-    return Vocabulary(f"{CUSTOM}-{digest}", classes, plain=whole.plain if whole else {})
+        raise ValueError(f"vocabulary names {_examples(twice)} twice; name each class once.")
+    return classes
 
 
 def part_of(classes: Sequence[str]) -> Vocabulary:
@@ -170,18 +222,32 @@ def part_of(classes: Sequence[str]) -> Vocabulary:
     Some of the built-in classes are asked about just as all of them ("Is there a cabinet/shelf", "Are there scissors").
     If no built-in vocabulary has all the classes, those are plurals that are plurals in any built-in vocabulary.
     """
-    made = load(classes)
-    if whole := _whole(made.classes):
-        return replace(made, plurals=whole.plurals, lower_case=whole.lower_case)
-    plurals = {name.lower() for known in map(_builtin, names()) for name in known.plurals}
-    return replace(made, plurals=frozenset(name for name in made.classes if name.lower() in plurals))
+    vocabulary = load(classes)
+    builtin = _builtin_with(vocabulary.classes)
+    if builtin is not None:
+        return replace(vocabulary, plurals=builtin.plurals, lower_case=builtin.lower_case)
+    known_plurals = set()
+    for name in names():
+        for plural in _builtin(name).plurals:
+            known_plurals.add(plural.lower())
+    plurals = set()
+    for name in vocabulary.classes:
+        if name.lower() in known_plurals:
+            plurals.add(name)
+    return replace(vocabulary, plurals=frozenset(plurals))
 
 
-def _whole(classes: Sequence[str]) -> Vocabulary | None:
-    return next((known for known in map(_builtin, names()) if {*classes} <= {*known.classes}), None)
+def _builtin_with(classes: Sequence[str]) -> Vocabulary | None:
+    """Return the first built-in vocabulary that has all these classes."""
+    for name in names():
+        builtin = _builtin(name)
+        if set(classes) <= set(builtin.classes):
+            return builtin
+    return None
 
 
 def names() -> list[str]:
+    """Return the names of the built-in vocabularies."""
     return sorted(file.stem for file in Path(__file__).parent.glob("*.toml"))
 
 
@@ -194,12 +260,15 @@ def _builtin(name: str) -> Vocabulary:
         )
     table = read_toml(__file__, f"{name}.toml")
     classes = table["classes"]
+    plain = {}
+    for class_name, facts in table["plain"].items():
+        plain[class_name] = Plain(**facts)
     return Vocabulary(
         name=name,
         classes=tuple(classes),
         plurals=frozenset(table["plurals"]),
         mentions=classes,
         lower_case=table.get("lower_case", False),
-        plain={cls: Plain(**facts) for cls, facts in table["plain"].items()},
+        plain=plain,
         groups=table.get("groups", {}),
     )

@@ -14,6 +14,7 @@ from halluscope.benchmarks.amber.words import load_words
 from halluscope.building.command import Builder
 from halluscope.building.output import Order, Table
 from halluscope.errors import BuildError, needs
+from halluscope.options import Option
 from halluscope.sanitize import one_line, short_repr
 
 # Two words are synonyms if the cosine of their vectors is greater (the script's --similarity_score)
@@ -51,12 +52,12 @@ def features(with_image: bool = False) -> dict[str, Any]:
     return columns
 
 
-def make(order: Order, vectors_of: str | None = None) -> Path:
+def make(order: Order, vectors: str | None = None) -> Path:
     """Build amber; with a spaCy model, also the config `similar`, pairs of words whose vectors are alike."""
     out = order.target()
     model = None
-    if vectors_of:
-        model = load_vectors(vectors_of)
+    if vectors:
+        model = load_vectors(vectors)
     annotations = order.fetch("annotations")
     queries = order.fetch("queries", order.inside("query"))
     rows = ROWS.read_authors([annotations.path, queries.path])
@@ -142,13 +143,12 @@ writes these pairs to the config `similar`, which `halluscope score amber --simi
 """,
     source="the folder of the authors' files, AMBER's data/ (default: download)",
     images="the folder of the images, AMBER_1.jpg to AMBER_1004.jpg, or a zip of it (default: no column `image`)",
-    options={
-        "--vectors": {
-            "dest": "vectors_of",
-            "metavar": "MODEL",
-            "help": "a spaCy model with word vectors, such as en_core_web_lg: adds the config `similar`, pairs of "
-            "synonyms",
-        },
-    },
+    options=(
+        Option(
+            "vectors",
+            "a spaCy model with word vectors, such as en_core_web_lg: adds the config `similar`, pairs of synonyms",
+            metavar="MODEL",
+        ),
+    ),
     make=make,
 )

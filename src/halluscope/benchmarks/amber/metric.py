@@ -130,7 +130,6 @@ class Answered:
 class Amber(RowsMetric):
     name = "amber"
     title = "AMBER"
-    about = "descriptions and yes/no questions about existence, attributes, relations"
     description = """\
 AMBER measures hallucination in two tasks over 1,004 images. In descriptions, nouns are compared with annotated words to
 find which nouns are hallucinated, which words are covered, and which hallucinations people are apt to imagine too. In

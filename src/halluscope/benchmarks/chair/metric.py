@@ -41,8 +41,9 @@ class ChairOptions(Options):
 
     synonyms: str | Path | None = option(
         None,
-        "the official synonym list (default: fetched once, and checked)",
-        about="the official synonym list's file; by default it is fetched once and kept in the user's cache",
+        "the official synonym list (default: fetched once, and checked); names: the class names alone",
+        about="the official synonym list's file; by default it is fetched once and kept in the user's cache; "
+        '"names" takes the class names alone, and the signature says so',
         check=synonyms.check_path,
         metavar="FILE",
     )
@@ -75,8 +76,8 @@ class ChairOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.synonyms is None and self.allow_other_synonyms:
-            why = "no list is named by synonyms, so it is the official one"
+        if self.synonyms in (None, synonyms.NAMES) and self.allow_other_synonyms:
+            why = "synonyms names no file"
             check_effect({"allow_other_synonyms": True}, ["allow_other_synonyms"], why)
 
 
@@ -105,7 +106,6 @@ class Readings:
 class Chair(Metric):
     name = "chair"
     title = "CHAIR"
-    about = "object hallucination in captions, word by word"
     description = """\
 CHAIR measures object hallucination in image captions: words are looked up in a synonym list of COCO's 80 classes, and
 a mention of a class that is not in the image is hallucinated. CHAIR_i is the share of such mentions, CHAIR_s the share

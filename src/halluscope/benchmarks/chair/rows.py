@@ -62,7 +62,7 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-_CAPTION: Kind = (_is_text, "text, as in COCO's captions_*.json")
+_CAPTION = Kind(_is_text, "text, as in COCO's captions_*.json")
 
 
 def _captions(file: Path) -> dict[int, list[str]]:

@@ -17,22 +17,24 @@ from halluscope.validation import kind
 URL = "https://raw.githubusercontent.com/LisaAnne/Hallucination/master/data/synonyms.txt"
 SHA256 = "b685537b36fe21b791c87151b96a991ceb582edff19f3da204dcc7a7905502f2"
 
+NAMES = "names"  # stands for a list of the class names alone
+
 
 @dataclass(frozen=True)
 class Synonyms:
     """A synonym list."""
 
-    name: str  # "official", or "other-" with a digest
+    name: str  # "official", `NAMES`, or "other-" with a digest
     class_of: dict[str, str]  # word or double word -> class
 
 
 def check_path(path: Any) -> None:
     """Check the path of a synonym list."""
-    kind("synonyms", path, str | Path | None, "the path of a synonym list, or None")
+    kind("synonyms", path, str | Path | None, f"the path of a synonym list, {NAMES!r}, or None")
 
 
 def load(path: str | Path | None = None, allow_other: bool = False) -> Synonyms:
-    """Read a synonym list, by default the official one.
+    """Read a synonym list, by default the official one; `NAMES` has each class's name alone.
 
     It has one line per class, with the class name first. Words are separated by a comma and one space, as in the
     published script. So a word after two spaces keeps one and is never found (" motor bike", " cheesecake" in the
@@ -42,6 +44,8 @@ def load(path: str | Path | None = None, allow_other: bool = False) -> Synonyms:
     from halluscope.building.spec import Upstream
 
     check_path(path)
+    if path == NAMES:
+        return Synonyms(NAMES, {name: name for name in vocabularies.load("coco").classes})
     file = path_of(path or fetch.download(Upstream(URL, SHA256), "synonyms=... (--synonyms)"))
     sha256 = fetch.sha256_of(file)
     name = "official"

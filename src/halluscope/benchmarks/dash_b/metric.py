@@ -39,7 +39,6 @@ class DashBOptions(LabelledRowsOptions):
 class DashB(LabelledRows):
     name = "dash_b"
     title = "DASH-B"
-    about = "yes/no questions about objects, half of them on images that make models see what is not there"
     description = """\
 DASH-B asks whether each of 70 objects is in an image. In half of the 2,682 images it is; the others do not show it, and
 were found because models take them to show it. A response is read as yes or no by a rule.

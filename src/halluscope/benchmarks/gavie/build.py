@@ -8,9 +8,12 @@ from typing import Any
 
 from halluscope.benchmarks.gavie.data import PLACE, QUESTIONS, Question, Region, region_of
 from halluscope.building.command import Builder
+from halluscope.building.images import check_described
 from halluscope.building.output import Order
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, chunks, entries, entries_of
+from halluscope.options import Option
+from halluscope.paths import path_of
 from halluscope.sanitize import short_repr
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -88,15 +91,9 @@ def with_regions(rows: Sequence[Question], file: Readable) -> list[Question]:
     """Return rows with the regions of their images, which the file must have for each."""
     images = {row.image_id for row in rows}
     regions = read_regions(file, images)
-    missing = sorted(image_id for image_id in images if not regions.get(image_id))
-    if missing:
-        ids = ", ".join(map(str, missing[:5]))
-        if len(missing) > 5:
-            ids += ", ..."
-        raise BuildError(
-            f"{file} says nothing of {len(missing):,} of the {len(images):,} images: image id {ids}. Name Visual "
-            "Genome's region_descriptions.json, or the authors' vg_annotation.json."
-        )
+    described = {image_id for image_id, regions_of_image in regions.items() if regions_of_image}
+    advice = "Name Visual Genome's region_descriptions.json, or the authors' vg_annotation.json."
+    check_described(images, described, file, advice)
     extended = []
     for row in rows:
         extended.append(replace(row, regions=tuple(regions[row.image_id])))
@@ -133,13 +130,13 @@ can be asked, because it would know nothing about an image; without --images the
 """,
     source="evaluation_set.json, or a folder that holds it (default: download)",
     images="the folder of the images, IMAGE_ID.jpg, or a zip of it (default: no column `image`)",
-    options={
-        "--regions": {
-            "type": "path",
-            "metavar": "FILE",
-            "help": "region_descriptions.json of Visual Genome, or the authors' vg_annotation.json, for a judge to "
-            "read",
-        }
-    },
+    options=(
+        Option(
+            "regions",
+            "region_descriptions.json of Visual Genome, or the authors' vg_annotation.json, for a judge to read",
+            type=path_of,
+            metavar="FILE",
+        ),
+    ),
     make=make,
 )

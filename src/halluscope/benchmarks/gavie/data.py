@@ -67,7 +67,7 @@ QUESTIONS = Questions()
 
 def regions_of(row: Fields) -> tuple[Region, ...] | None:
     """Return the regions of a row; None if they are unknown."""
-    values = row.given.get("regions")
+    values = row.values.get("regions")
     if values is None:
         return None
     if not is_like_a_list(values):

@@ -49,7 +49,6 @@ class GAVIEOptions(JudgedOptions):
 class GAVIE(Judged):
     name = "gavie"
     title = "GAVIE"
-    about = "1,000 instructions: relevancy and accuracy, rated from 0 to 10"
     description = """\
 GAVIE (GPT4-Assisted Visual Instruction Evaluation) gives 1,000 instructions about 120 images of Visual Genome. Some
 instructions assume something that is not in the image. A language model reads Visual Genome's descriptions of the

@@ -121,7 +121,7 @@ QUESTIONS = Questions()
 
 def answer_of(row: Fields) -> str:
     """Return the right answer, which the authors' file writes as 1 or 0."""
-    value: Any = row.given.get("gt_answer")
+    value: Any = row.values.get("gt_answer")
     if isinstance(value, int | str) and str(value) in ANSWER_OF_UPSTREAM:
         return ANSWER_OF_UPSTREAM[str(value)]
     return row.one_of("gt_answer", ANSWERS)

@@ -40,7 +40,6 @@ HEADLINE = ("aAcc", "qAcc", "fAcc")
 class HallusionBench(Judged):
     name = "hallusionbench"
     title = "HallusionBench"
-    about = "control pairs of yes/no questions"
     description = """\
 HallusionBench asks yes/no questions about original and edited images, and asks the same questions without an image.
 Judged responses become accuracies per question, control pair and figure, a yes/no bias, a consistency test, and a

@@ -42,7 +42,6 @@ class HaloQuestOptions(JudgedOptions):
 class HaloQuest(Judged):
     name = "haloquest"
     title = "HaloQuest"
-    about = "free-form questions with a false premise, too little context, or details that are hard to see"
     description = """\
 HaloQuest asks free-form questions about generated and real images. Half of the questions are about something that is
 not there, some cannot be answered from the image, and the others are about things that are hard to see. A judge decides

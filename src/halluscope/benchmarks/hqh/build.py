@@ -8,9 +8,12 @@ from typing import Any
 
 from halluscope.benchmarks.hqh.data import QUESTIONS, TYPES, Question
 from halluscope.building.command import Builder
+from halluscope.building.images import check_described
 from halluscope.building.output import Order
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, read_json
+from halluscope.options import Option
+from halluscope.paths import path_of
 from halluscope.sanitize import short_repr
 from halluscope.validation import id_of
 
@@ -79,15 +82,8 @@ def with_image_data(rows: Sequence[Question], file: Readable) -> list[Question]:
     """Return rows with what a file says of their images; it must know each."""
     known = read_image_data(file)
     images = {row.image_id for row in rows}
-    missing = sorted(images - known.keys())
-    if missing:
-        ids = ", ".join(map(str, missing[:5]))
-        if len(missing) > 5:
-            ids += ", ..."
-        raise BuildError(
-            f"{file} says nothing of {len(missing):,} of the {len(images):,} images: image id {ids}. Get the "
-            "image_data.json that belongs to these questions, or leave --image-data out."
-        )
+    advice = "Get the image_data.json that belongs to these questions, or leave --image-data out."
+    check_described(images, known, file, advice)
     extended = []
     for row in rows:
         data = known[row.image_id]
@@ -127,12 +123,13 @@ null.
 """,
     source="HQH.json, or a folder that holds it (default: download)",
     images="the folder of the images, IMAGE_ID.jpg, or a zip of it (default: no column `image`)",
-    options={
-        "--image-data": {
-            "type": "path",
-            "metavar": "FILE",
-            "help": "image_data.json: captions and regions, which are shown to a judge",
-        }
-    },
+    options=(
+        Option(
+            "image_data",
+            "image_data.json: captions and regions, which are shown to a judge",
+            type=path_of,
+            metavar="FILE",
+        ),
+    ),
     make=make,
 )

@@ -63,7 +63,6 @@ class HQHOptions(JudgedOptions):
 class HQH(Judged):
     name = "hqh"
     title = "HQH"
-    about = "free-form questions: wrong main answers and false extra claims"
     description = """\
 HQH asks free-form questions about images. Each response is judged in two steps: is its main answer right, and how many
 extra claims contradict the image? Both become rates, over all questions, by type (existence, count, color, action,

@@ -9,7 +9,6 @@ __all__ = ["METRIC", "Hqm", "compute"]
 class Hqm(Benchmark):
     name = "hqm"
     title = "HQM"
-    about = "how far a benchmark can be believed, from the scores of several models"
     description = """\
 HQM measures how far a hallucination benchmark can be believed, from its scores of several models: whether a second run
 (test-retest) or a parallel form gives the same scores, whether its scores agree with people's (criterion validity), and

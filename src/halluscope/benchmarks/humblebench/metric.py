@@ -58,7 +58,6 @@ class HumbleBenchOptions(LabelledRowsOptions):
 class HumbleBench(LabelledRows):
     name = "humblebench"
     title = "HumbleBench"
-    about = "questions with five choices, of which the last says that none of the others is right"
     description = """\
 HumbleBench asks 22,831 questions about objects, their attributes and relations, places and weather, each with five
 choices. The last, E, is "none of the above": where it is right, a model has to turn down four wrong choices. A response

@@ -89,7 +89,6 @@ class MmeOptions(LabelledRowsOptions):
 class Mme(LabelledRows):
     name = "mme"
     title = "MME"
-    about = "yes/no questions about perception and cognition, two about each image"
     description = """\
 MME asks 2,374 yes/no questions in 14 subtasks, two about each of 1,187 images: one whose right answer is yes, and one
 whose right answer is no. A subtask's score is its accuracy plus the share of images with two right answers, in percent,

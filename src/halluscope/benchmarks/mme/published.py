@@ -10,7 +10,7 @@ TABLES = (
     PublishedTable(
         file=FOLDER / "mme.csv",
         title="MME",
-        source="Fu et al. (LaVIN), Liu et al., Improved Baselines with Visual Instruction Tuning (LLaVA-1.5)",
+        source="README of the authors' eval_tool (LaVIN); Liu et al., Improved Baselines (LLaVA-1.5)",
         url="https://arxiv.org/abs/2306.13394",
         facts=("printed_by",),
         not_in_percent=(

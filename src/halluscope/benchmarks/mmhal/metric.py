@@ -72,7 +72,6 @@ class MMHalOptions(JudgedOptions):
 class MMHal(Judged):
     name = "mmhal"
     title = "MMHal-Bench"
-    about = "free-form questions of eight types, rated from 0 to 6"
     description = """\
 MMHal-Bench asks 96 free-form questions of eight types about images of OpenImages. A language model reads a person's
 answer and the objects in the image, and rates each response: 6 is very informative with good reasoning and no

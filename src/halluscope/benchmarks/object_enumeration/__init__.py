@@ -9,7 +9,6 @@ from halluscope.benchmark import Benchmark, Dataset
 class ObjectEnumeration(Benchmark):
     name = "object_enumeration"
     title = "Object enumeration"
-    about = "training data: what is in an image, where, and what is not"
     description = """\
 Training samples for vision-language models, which made LLaVA hallucinate less (THRONE, section 6). Each sample lists
 the objects of an image with their places on a 3 x 3 grid, and six absent classes that often occur with those present.

@@ -31,6 +31,8 @@ from halluscope.building.fetch import Fetched
 from halluscope.building.output import Order, Table
 from halluscope.errors import BuildError
 from halluscope.files.writing import check_new, new_file
+from halluscope.options import Option
+from halluscope.paths import path_of
 from halluscope.reading.coco import CocoTable, read_boxes
 
 FEATURES = Features(
@@ -89,7 +91,8 @@ def make(
     if conversations is not None:
         check_conversations(conversations, out)
     sources = fetch_sources(order, visual_genome, instructions)
-    table, sizes, coco_boxes = read_boxes(sources["annotations"].path)
+    annotations = read_boxes(sources["annotations"].path)
+    table = annotations.table
     check_table(table, order)
     counts = counts_of(table)
     order.spec.matches(counts, order.subset)
@@ -101,7 +104,7 @@ def make(
         of_scenes = list_scenes(scenes, clip, table, sources)
         for image in of_scenes.objects:
             present[image] = [name in scenes.names[image] for name in table.classes]
-    boxes = with_columns(table, sizes, coco_boxes)
+    boxes = with_columns(table, annotations.sizes, annotations.boxes)
     is_scene = boxes["image"].isin(list(of_scenes.objects))
     of_coco = list_objects(boxes[~is_scene], clip, table)
     counts["boxes_cut"] = of_scenes.boxes_cut + of_coco.boxes_cut
@@ -297,32 +300,35 @@ also writes the other samples, unchanged. Some of Visual Genome's boxes extend b
 """,
     source="instances_train2017.json, its zip, or a folder that holds it (default: download); with --subset any file "
     "of instances in COCO's form",
-    options={
-        "--visual-genome": {
-            "type": "path",
-            "metavar": "FOLDER",
-            "help": "the folder of objects.json and image_data.json: list Visual Genome's objects for the images they "
-            "cover",
-        },
-        "--instructions": {
-            "type": "path",
-            "metavar": "FILE",
-            "help": "LLaVA's instructions (llava_instruct_150k.json or llava_v1_5_mix665k.json): write one row per "
-            "sample",
-        },
-        "--conversations": {
-            "type": "path",
-            "metavar": "FILE",
-            "help": "also write the samples to this new file, in the form that LLaVA trains on",
-        },
-        "--clip": {
-            "action": "store_true",
-            "help": "cut boxes that extend beyond their picture, and leave out those outside it (default: an error)",
-        },
-        "--no-negatives": {
-            "action": "store_true",
-            "help": "list no absent classes (supplement, Table 5), nor images without objects",
-        },
-    },
+    options=(
+        Option(
+            "visual_genome",
+            "the folder of objects.json and image_data.json: list Visual Genome's objects for the images they cover",
+            type=path_of,
+            metavar="FOLDER",
+        ),
+        Option(
+            "instructions",
+            "LLaVA's instructions (llava_instruct_150k.json or llava_v1_5_mix665k.json): write one row per sample",
+            type=path_of,
+            metavar="FILE",
+        ),
+        Option(
+            "conversations",
+            "also write the samples to this new file, in the form that LLaVA trains on",
+            type=path_of,
+            metavar="FILE",
+        ),
+        Option(
+            "clip",
+            "cut boxes that extend beyond their picture, and leave out those outside it (default: an error)",
+            flag=True,
+        ),
+        Option(
+            "no_negatives",
+            "list no absent classes (supplement, Table 5), nor images without objects",
+            flag=True,
+        ),
+    ),
     make=make,
 )

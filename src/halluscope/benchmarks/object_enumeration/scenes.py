@@ -26,9 +26,9 @@ def are_texts(values: Any) -> bool:
     return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
-COCO_ID: Kind = (is_id_or_null, "a 64-bit whole number, or null")
-LIST: Kind = (is_list, "a list")
-TEXTS: Kind = (are_texts, "a list of text")
+COCO_ID = Kind(is_id_or_null, "a 64-bit whole number, or null")
+LIST = Kind(is_list, "a list")
+TEXTS = Kind(are_texts, "a list of text")
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,6 @@ class Readings:
 class OpenChair(Metric):
     name = "openchair"
     title = "OpenCHAIR"
-    about = "hallucinated nouns in captions, of any kind"
     description = """\
 OpenCHAIR measures hallucination in captions without a closed list of objects. A language model reads the caption from
 which the image was made, and says for each concrete noun of the LVLM's caption whether the image has it.

@@ -35,6 +35,8 @@ from halluscope.building.fetch import Fetched, sha256_of
 from halluscope.building.output import Order, Table
 from halluscope.errors import BuildError
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
+from halluscope.options import Option
+from halluscope.paths import path_of
 from halluscope.reading.coco import CocoTable, read_annotations
 
 CONFIGS = ("coco", "aokvqa", "gqa")
@@ -290,33 +292,23 @@ QUESTIONS = Builder(
     halluscope build pope --from-annotations instances.json --images-count 500 --objects 3 --seed 0
 """,
     source="the folder of the official files, POPE's output/, or one file of another version (default: download)",
-    options={
-        "--from-annotations": {
-            "type": "path",
-            "help": "make new questions from this COCO-format annotation file instead",
-        },
-        "--configs": {
-            "nargs": "+",
-            "choices": CONFIGS,
-            "default": CONFIGS,
-            "help": "which official questions to build (default: all)",
-        },
-        "--images-count": {
-            "type": "whole",
-            "default": 500,
-            "help": "for new questions, how many images (default: 500)",
-        },
-        "--objects": {
-            "type": "whole",
-            "default": 3,
-            "help": "for new questions, how many present and how many absent objects per image (default: 3)",
-        },
-        "--seed": {
-            "type": "whole",
-            "default": 0,
-            "help": "for new questions, the seed of the draws (default: 0)",
-        },
-    },
+    options=(
+        Option(
+            "from_annotations",
+            "make new questions from this COCO-format annotation file instead",
+            type=path_of,
+            metavar="FILE",
+        ),
+        Option("configs", "which official questions to build (default: all)", choices=CONFIGS, many=True),
+        Option("images_count", "for new questions, how many images (default: 500)", type=int, metavar="N"),
+        Option(
+            "objects",
+            "for new questions, how many present and how many absent objects per image (default: 3)",
+            type=int,
+            metavar="N",
+        ),
+        Option("seed", "for new questions, the seed of the draws (default: 0)", type=int, metavar="N"),
+    ),
     make=make,
 )
 

@@ -179,7 +179,6 @@ class Questions:
 class Pope(Labelled):
     name = "pope"
     title = "POPE"
-    about = "yes/no questions about objects, sampled or complete"
     description = """\
 POPE measures object hallucination in the responses of large vision-language models to questions such as "Is there a dog
 in the image?". A named rule reads each response as yes, no or neither; yes is the positive class.

@@ -129,8 +129,8 @@ def read_official(file: Readable, name: str) -> list[ObjectQuestion]:
     """Read a file of POPE's or RePOPE's authors: `question_id`, `image`, `text`, `label`, JSON lines or one JSON list.
 
     Its name tells the sampling, and whether it is RePOPE's; its first questions tell RePOPE's too. In a parallel form
-    of the file (`halluscope parallel`) the question is rephrased, and a column names the `object`. LLaVA's file of all
-    samplings has a `category`, and no `label` (`_labelled`).
+    of the file (`halluscope study parallel`) the question is rephrased, and a column names the `object`. LLaVA's file
+    of all samplings has a `category`, and no `label` (`_labelled`).
     """
     rows = list(json_rows(file))
     if rows and all(isinstance(row, Mapping) and "label" not in row for _, row in rows):

@@ -19,9 +19,12 @@ from halluscope import vocabularies
 from halluscope.benchmarks.throne.metric import METRIC
 from halluscope.building.command import Builder
 from halluscope.building.fetch import Fetched
-from halluscope.building.output import Order, missing
+from halluscope.building.images import missing
+from halluscope.building.output import Order
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, read_text
+from halluscope.options import Option
+from halluscope.paths import path_of
 from halluscope.reading.coco import CocoTable, read_annotations
 from halluscope.reading.tables import cells
 from halluscope.sanitize import short_repr
@@ -296,26 +299,19 @@ images/v1 and images/v2 above them.
 """,
     source="zhiyuan_objv2_val.json, or a folder that holds it (and the lists of names and ids)",
     images="the folder or the zip of the patch folders",
-    options={
-        "--names": {
-            "type": "path",
-            "help": "Detic's table of corrected names (default: from --source, or download)",
-        },
-        "--ids": {"type": "path", "help": "a file of image ids, one per line (default: from --source)"},
-        "--sample": {
-            "action": "store_true",
-            "help": "draw new images with the natural K-shot method",
-        },
-        "--shots": {
-            "type": "whole",
-            "default": 14,
-            "help": "with --sample: K, images per class (default: %(default)s)",
-        },
-        "--seed": {
-            "type": "whole",
-            "default": 0,
-            "help": "with --sample: the seed of the draw (default: %(default)s)",
-        },
-    },
+    options=(
+        Option(
+            "names",
+            "Detic's table of corrected names (default: from --source, or download)",
+            type=path_of,
+            metavar="FILE",
+        ),
+        Option(
+            "ids", "a file of image ids, one per line (default: from --source)", type=path_of, metavar="FILE"
+        ),
+        Option("sample", "draw new images with the natural K-shot method", flag=True),
+        Option("shots", "with --sample: K, images per class (default: 14)", type=int, metavar="N"),
+        Option("seed", "with --sample: the seed of the draw (default: 0)", type=int, metavar="N"),
+    ),
     make=make_objects365,
 )

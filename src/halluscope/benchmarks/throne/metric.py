@@ -128,7 +128,6 @@ class Readings:
 class Throne(Metric):
     name = "throne"
     title = "THRONE"
-    about = "object hallucination in free-form descriptions"
     description = """\
 THRONE measures object hallucination in the free-form image descriptions of large vision-language models: an ensemble
 of language models reads each description and votes, class by class, on whether it implies the object; the votes on

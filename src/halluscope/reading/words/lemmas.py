@@ -7,15 +7,17 @@ holds WordNet's form.
 """
 
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache, partial
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cache, lru_cache
 
 from halluscope.errors import needs
 from halluscope.reading.words.tokens import Word, forms_of, in_forms, tokenise
 from halluscope.vocabularies import WordLists, read_toml
 
-_DASHES = tuple("‒–—―")
-_DIVIDING = frozenset(("'", *_DASHES))
+_DASHES = ("‒", "–", "—", "―")
+
+# What nltk divides from a word only from 3.10 on
+_DIVIDED = frozenset("'‒–—―")
 
 # The most characters of a word; anything longer keeps its form
 LONGEST = 40
@@ -27,17 +29,17 @@ GRAMMAR = WordLists(__file__, "nouns.toml", "words")
 BESIDE = WordLists(__file__, "lemmas.toml", "beside")
 
 
-class _Readings(NamedTuple):
+@dataclass(frozen=True)
+class _Readings:
     """A word's forms as a noun and as a verb, and what the word itself may be."""
 
     noun: str
     verb: str
-    is_noun: bool
-    is_adjective: bool
-    is_adverb: bool
-    is_known: (
-        bool  # whether it is in the dictionary, which lacks names and abbreviations, or a word of grammar
-    )
+    is_noun: bool = False
+    is_adjective: bool = False
+    is_adverb: bool = False
+    # whether it is in the dictionary, which lacks names and abbreviations, or a word of grammar
+    is_known: bool = True
 
 
 def words(text: str) -> list[Word]:
@@ -57,21 +59,30 @@ def _undivided(tokens: list[Word]) -> list[Word]:
     >>> forms_of(_undivided(tokenise("a 'dog' on a desk—one")))
     ['a', "'dog", "'", 'on', 'a', 'desk—one']
     """
-    if _DIVIDING.isdisjoint(forms_of(tokens)):
+    if _DIVIDED.isdisjoint(forms_of(tokens)):
         return tokens
     joined: list[Word] = []
     for token in tokens:
-        last = joined[-1] if joined else token
-        touches = last.end == token.start > 0
-        opens = last.form == "'" and len(token.form) > 1 and (len(joined) < 2 or joined[-2].end < last.start)
-        if touches and (
-            (token.form[:1].isalnum() and (opens or last.form[-1:] in _DASHES))
-            or (token.form in _DASHES and last.form[-1:].isalnum())
-        ):
-            joined[-1] = Word(last.form + token.form, last.start, token.end)
-        else:
-            joined.append(token)
+        if _is_joined(token, joined):
+            last = joined.pop()
+            token = Word(last.form + token.form, last.start, token.end)
+        joined.append(token)
     return joined
+
+
+def _is_joined(token: Word, before: Sequence[Word]) -> bool:
+    """Whether a token belongs to the one before it: to a word, to a dash, or to an opening quotation mark."""
+    if not before or before[-1].end != token.start:
+        return False
+    last = before[-1]
+    if token.form in _DASHES:
+        return last.form[-1:].isalnum()
+    if not token.form[:1].isalnum():
+        return False
+    if last.form[-1:] in _DASHES:
+        return True
+    is_opening = len(before) < 2 or before[-2].end < last.start
+    return last.form == "'" and is_opening and len(token.form) > 1
 
 
 def lemmatise(tokens: Sequence[str]) -> list[str]:
@@ -82,17 +93,12 @@ def lemmatise(tokens: Sequence[str]) -> list[str]:
     """
     forms = []
     for place, word in enumerate(tokens):
-        noun, verb, *_ = _readings(word)
-        forms.append(verb if noun == word != verb and _is_verb(tokens, place) else noun)
+        readings = _readings(word)
+        form = readings.noun
+        if readings.noun == word and readings.verb != word and _is_verb(tokens, place):
+            form = readings.verb
+        forms.append(form)
     return forms
-
-
-def version() -> str:
-    """Return the dictionary's name and version for a signature: another dictionary may give other words."""
-    from importlib import metadata
-
-    dictionary()
-    return f"lemminflect-{metadata.version('lemminflect')}"
 
 
 def _is_verb(tokens: Sequence[str], place: int) -> bool:
@@ -100,7 +106,8 @@ def _is_verb(tokens: Sequence[str], place: int) -> bool:
     readings = _readings(tokens[place])
     if not tokens[place].endswith("ing"):
         return not readings.is_noun
-    before, after = beside(tokens, place - 1), beside(tokens, place + 1)
+    before = beside(tokens, place - 1)
+    after = beside(tokens, place + 1)
     if before not in BESIDE.determiners and after in BESIDE.determiners:
         return True  # it has an object: "a plane bearing a flag"
     if _wants_noun(tokens, place):
@@ -113,18 +120,17 @@ def _wants_noun(tokens: Sequence[str], place: int) -> bool:
 
     After "to the", nltk's tagger takes the word for a verb: "in addition to the seating area".
     """
-    before, second = beside(tokens, place - 1), beside(tokens, place - 2)
-    if (second, before) == ("to", "the"):
+    before = beside(tokens, place - 1)
+    second = beside(tokens, place - 2)
+    if second == "to" and before == "the":
         return tokens[place] in BESIDE.nouns_after_to_the
     if before == "'s":
         return second not in BESIDE.pronouns
     if before in BESIDE.determiners:
         return True
     readings = _readings(before)
-    if not readings.is_known:
-        return not beside(
-            tokens, place + 1
-        ).isalpha()  # "they enjoy bmx biking.", but "snoopy skiing downhill"
+    if not readings.is_known:  # "they enjoy bmx biking.", but "snoopy skiing downhill"
+        return not beside(tokens, place + 1).isalpha()
     if before in BESIDE.no_adjectives or not readings.is_adjective:
         return False
     # "a small seating area", but "people down skiing"
@@ -133,30 +139,64 @@ def _wants_noun(tokens: Sequence[str], place: int) -> bool:
 
 def beside(tokens: Sequence[str], place: int) -> str:
     """Return the token at a place, or "" outside the text."""
-    return tokens[place] if 0 <= place < len(tokens) else ""
+    if place < 0 or place >= len(tokens):
+        return ""
+    return tokens[place]
 
 
 @lru_cache(maxsize=2**16)
 def _readings(word: str) -> _Readings:
-    if len(word) > LONGEST or not (word.isascii() and word.isalpha()):
-        return _Readings(word, word, False, False, False, True)
-    get, wordnet = dictionary(), read_toml(__file__, "lemmas.toml")
-    nouns, verbs = get(word, upos="NOUN"), get(word, upos="VERB")
+    if len(word) > LONGEST or not word.isascii() or not word.isalpha():
+        return _Readings(noun=word, verb=word)
+    nouns = forms_in_dictionary(word, "NOUN")
     if not nouns and word.endswith("s"):
-        nouns = get(word, upos="NOUN", lemmatize_oov=True)
+        nouns = forms_in_dictionary(word, "NOUN", guess=True)
+    verbs = forms_in_dictionary(word, "VERB")
+    is_adjective = word in forms_in_dictionary(word, "ADJ")
+    is_adverb = word in forms_in_dictionary(word, "ADV")
+    return _Readings(
+        noun=_form(word, "nouns", nouns),
+        verb=_form(word, "verbs", verbs),
+        is_noun=word in nouns,
+        is_adjective=is_adjective,
+        is_adverb=is_adverb,
+        is_known=bool(nouns or verbs or is_adjective or is_adverb) or word in GRAMMAR.no_nouns,
+    )
+
+
+def _form(word: str, table: str, forms: Sequence[str]) -> str:
+    """Return the form that WordNet has, or else the dictionary's first."""
+    wordnet = read_toml(__file__, "lemmas.toml")
     if word in wordnet["unknown"]:
-        noun = verb = word
-    else:
-        noun = wordnet["nouns"].get(word) or (nouns and nouns[0]) or word
-        verb = wordnet["verbs"].get(word) or (verbs and verbs[0]) or word
-    is_adjective, is_adverb = word in get(word, upos="ADJ"), word in get(word, upos="ADV")
-    is_known = bool(nouns or verbs or is_adjective or is_adverb) or word in GRAMMAR.no_nouns
-    return _Readings(noun, verb, word in nouns, is_adjective, is_adverb, is_known)
+        return word
+    if word in wordnet[table]:
+        form: str = wordnet[table][word]
+        return form
+    if forms and forms[0]:  # a guess at "s" leaves nothing
+        return forms[0]
+    return word
+
+
+def forms_in_dictionary(word: str, part: str, guess: bool = False) -> tuple[str, ...]:
+    """Return a word's dictionary forms as a part of speech: NOUN, VERB, ADJ or ADV; () if it has none.
+
+    With `guess`, a word that is not in the dictionary has the form that its ending suggests.
+    """
+    return dictionary()(word, upos=part, lemmatize_oov=guess)
 
 
 @cache
 def dictionary() -> Callable[..., tuple[str, ...]]:
-    """Load the dictionary: `get(word, upos="NOUN")` gives a word's dictionary forms as a noun, () if it is no noun."""
+    """Load the dictionary."""
     with needs("The dictionary of word forms", "words"):
         from lemminflect import getLemma  # type: ignore[import-untyped]
-    return partial(getLemma, lemmatize_oov=False)
+    look_up: Callable[..., tuple[str, ...]] = getLemma
+    return look_up
+
+
+def version() -> str:
+    """Return the dictionary's name and version for a signature: another dictionary may give other words."""
+    from importlib import metadata
+
+    dictionary()  # if it is missing, the error says what to install
+    return f"lemminflect-{metadata.version('lemminflect')}"

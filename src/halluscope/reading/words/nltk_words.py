@@ -30,7 +30,7 @@ _PLACES = {
 # The files of the data sets that do not state their version
 _FILES = {
     "punkt_tab": ("abbrev_types.txt", "collocations.tab", "ortho_context.tab", "sent_starters.txt"),
-    _TAGGER: tuple(f"{_TAGGER}.{name}.json" for name in ("classes", "tagdict", "weights")),
+    _TAGGER: (f"{_TAGGER}.classes.json", f"{_TAGGER}.tagdict.json", f"{_TAGGER}.weights.json"),
 }
 
 # How nltk writes the mark " at the beginning and at the end of a quotation
@@ -47,11 +47,12 @@ def words(text: str) -> list[Word]:
 
 def nouns(text: str) -> list[Word]:
     """Return a text's nouns in their dictionary forms, with upper and lower case as in the text."""
-    return [
-        Word(_lemma(token.form, "n"), token.start, token.end)
-        for token, (_, tag) in zip(*_tagged(text), strict=True)
-        if tag.startswith("NN")
-    ]
+    tokens, tagged = _tagged(text)
+    nouns = []
+    for token, (_, tag) in zip(tokens, tagged, strict=True):
+        if tag.startswith("NN"):
+            nouns.append(Word(_lemma(token.form, "n"), token.start, token.end))
+    return nouns
 
 
 def lemmatise(tagged: Sequence[tuple[str, str]]) -> list[str]:
@@ -63,14 +64,10 @@ def lemmatise(tagged: Sequence[tuple[str, str]]) -> list[str]:
 def version() -> str:
     """Return for a signature the versions of nltk and WordNet, and a digest of each data set without a version."""
     nltk = _nltk()
-    return ",".join(
-        [
-            f"nltk-{nltk.__version__}",
-            f"wordnet-{nltk.corpus.wordnet.get_version()}",
-            f"punkt-{_digest('punkt_tab')}",
-            f"tagger-{_digest(_TAGGER)}",
-        ]
-    )
+    wordnet = nltk.corpus.wordnet.get_version()
+    punkt = _digest("punkt_tab")
+    tagger = _digest(_TAGGER)
+    return f"nltk-{nltk.__version__},wordnet-{wordnet},punkt-{punkt},tagger-{tagger}"
 
 
 def _tagged(text: str) -> tuple[list[Word], list[tuple[str, str]]]:
@@ -86,20 +83,25 @@ def _placed(tokens: Sequence[str], text: str) -> list[Word]:
     >>> _placed(["``", "dogs", "''", "can", "not"], '"dogs" cannot')[1:4]
     [Word(form='dogs', start=1, end=5), Word(form="''", start=5, end=6), Word(form='can', start=7, end=10)]
     """
-    found, end = [], 0
+    words = []
+    end = 0
     for token in tokens:
-        start = space.start() if (space := _NOT_SPACE.search(text, end)) else end
-        is_one_mark = token in _QUOTATION_MARKS and text.startswith('"', start)
-        end = start + (1 if is_one_mark else len(token))
-        found.append(Word(token, start, end))
-    return found
+        start = end
+        match = _NOT_SPACE.search(text, end)
+        if match is not None:
+            start = match.start()
+        end = start + len(token)
+        if token in _QUOTATION_MARKS and text.startswith('"', start):
+            end = start + 1
+        words.append(Word(token, start, end))
+    return words
 
 
 @lru_cache(maxsize=2**16)
 def _lemma(token: str, part: str) -> str:
     """Return the shortest form that WordNet allows, or the token itself if WordNet has no form."""
-    found: str = _nltk().stem.WordNetLemmatizer().lemmatize(token, part)
-    return found
+    form: str = _nltk().stem.WordNetLemmatizer().lemmatize(token, part)
+    return form
 
 
 @cache
@@ -107,13 +109,15 @@ def _nltk() -> Any:
     """Load nltk, and check that its data are there."""
     with needs("reader='nltk'", "nltk"):
         import nltk  # type: ignore[import-untyped]
-    missing = [
-        name for name, places in _PLACES.items() if not any(_is_there(nltk, place) for place in places)
-    ]
+    missing = []
+    for name, places in _PLACES.items():
+        if not any(_is_there(nltk, place) for place in places):
+            missing.append(name)
     if missing:
+        folders = ", ".join(str(folder) for folder in nltk.data.path)
         raise FileNotFoundError(
             f"reader='nltk' needs nltk's data {', '.join(missing)}, which are not in the folders that nltk searches "
-            f"({', '.join(map(str, nltk.data.path))}). Download them with "
+            f"({folders}). Download them with "
             f"`python -m nltk.downloader {' '.join(missing)}`; without a network, copy the folder nltk_data from "
             "another machine, and name it in NLTK_DATA. The default reader needs no data."
         )
@@ -132,7 +136,7 @@ def _is_there(nltk: Any, place: str) -> bool:
 def _digest(name: str) -> str:
     import hashlib
 
-    (folder,) = _PLACES[name]
+    folder = _PLACES[name][0]
     digest = hashlib.sha256()
     for file in _FILES[name]:
         with _nltk().data.find(f"{folder}{file}").open() as opened:

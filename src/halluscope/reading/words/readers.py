@@ -3,8 +3,9 @@
 That is nltk's tagger, and only for words, TextBlob's singular.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from halluscope.cores import map_texts
 from halluscope.reading.words import lemmas, nltk_words, nouns, textblob_words
@@ -12,53 +13,77 @@ from halluscope.reading.words.tokens import Word
 from halluscope.sanitize import short_repr
 from halluscope.validation import listed, texts, word
 
-LEMMINFLECT, NLTK, TEXTBLOB = "lemminflect", "nltk", "textblob"
-WORDS, NOUNS = "words", "nouns"
+LEMMINFLECT = "lemminflect"
+NLTK = "nltk"
+TEXTBLOB = "textblob"
+
+# What a reader may read
+WORDS = "words"
+NOUNS = "nouns"
 
 
-class Reader(NamedTuple):
+@dataclass(frozen=True)
+class Reader:
     """A function that reads a text, and the versions of what it reads with, for a signature."""
 
     read: Callable[[str], list[Word]]
     version: str
 
 
-_READERS: Mapping[str, Mapping[str, tuple[Callable[[str], list[Word]], Callable[[], str]]]] = {
+@dataclass(frozen=True)
+class _Loader:
+    """A reader before it is loaded: its version is known only where what it reads with is installed."""
+
+    read: Callable[[str], list[Word]]
+    version: Callable[[], str]
+
+
+_READERS = {
     WORDS: {
-        LEMMINFLECT: (lemmas.words, lemmas.version),
-        NLTK: (nltk_words.words, nltk_words.version),
-        TEXTBLOB: (textblob_words.words, textblob_words.version),
+        LEMMINFLECT: _Loader(lemmas.words, lemmas.version),
+        NLTK: _Loader(nltk_words.words, nltk_words.version),
+        TEXTBLOB: _Loader(textblob_words.words, textblob_words.version),
     },
     NOUNS: {
-        LEMMINFLECT: (nouns.common_nouns, nouns.version),
-        NLTK: (nltk_words.nouns, nltk_words.version),
+        LEMMINFLECT: _Loader(nouns.common_nouns, nouns.version),
+        NLTK: _Loader(nltk_words.nouns, nltk_words.version),
     },
 }
 
 
-def check(name: str, what: str) -> str:
-    """Check the name of a reader of `what`, WORDS or NOUNS."""
-    return word("reader", name, tuple(_READERS[what]))
+def check(name: str, kind: str) -> str:
+    """Check the name of a reader of a kind, WORDS or NOUNS."""
+    return word("reader", name, tuple(_READERS[kind]))
 
 
-def load(name: str, what: str) -> Reader:
+def load(name: str, kind: str) -> Reader:
     """Load a reader of all words (WORDS) or of nouns (NOUNS), in their dictionary forms.
 
     Both are in lower case, but nltk's nouns have the case of the text, by which it tags them. A missing package is a
     MissingExtra, and missing data of nltk a FileNotFoundError.
     """
-    read, version = _READERS[what][check(name, what)]
-    return Reader(read, version())
+    loader = _READERS[kind][check(name, kind)]
+    return Reader(loader.read, loader.version())
 
 
-def nouns_of(descriptions: Sequence[str], given: Any, name: str) -> tuple[list[list[Word]], str]:
-    """Return the nouns of each description, given or found by the reader of this name, and who found them."""
-    if given is None:
-        read, version = load(name, NOUNS)
-        return [*map_texts(read, descriptions)], version
-    found = listed("nouns", given, "a list, one list of nouns per description", len(descriptions))
-    every = [texts(f"nouns[{row}]", each) for row, each in enumerate(found)]
-    for row, each in enumerate(every):
-        if blank := [noun for noun in each if not noun.strip()]:
-            raise ValueError(f"nouns[{row}] holds {short_repr(blank[0])}; expected a noun.")
-    return [[*map(Word, each)] for each in every], "given"
+def nouns_of(descriptions: Sequence[str], given_nouns: Any, reader: str) -> tuple[list[list[Word]], str]:
+    """Return the nouns of each description, and who found them.
+
+    Args:
+        descriptions: the texts.
+        given_nouns: a list of nouns per description; None to let the reader find them.
+        reader: the name of the reader.
+    """
+    if given_nouns is None:
+        loaded = load(reader, NOUNS)
+        return list(map_texts(loaded.read, descriptions)), loaded.version
+    rows = listed("nouns", given_nouns, "a list, one list of nouns per description", len(descriptions))
+    nouns_of_descriptions = []
+    for row, values in enumerate(rows):
+        words = []
+        for noun in texts(f"nouns[{row}]", values):
+            if not noun.strip():
+                raise ValueError(f"nouns[{row}] holds {short_repr(noun)}; expected a noun.")
+            words.append(Word(noun))
+        nouns_of_descriptions.append(words)
+    return nouns_of_descriptions, "given"

@@ -26,7 +26,7 @@ def version() -> str:
     """Return TextBlob's name and version for a signature."""
     from importlib import metadata
 
-    _library()
+    _library()  # if it is missing, the error says what to install
     return f"textblob-{metadata.version('textblob')}"
 
 

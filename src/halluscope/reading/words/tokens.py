@@ -6,8 +6,8 @@ divide a word, a full stop is divided from a word only at the end of a sentence,
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache, partial
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 _MARKS = r";@#$%&?!*()\[\]{}<>\"«»“”„‘’‒–—―"
@@ -48,24 +48,24 @@ class Word(NamedTuple):
     @property
     def place(self) -> list[int] | None:
         """Its place as [start, end], for a table of rows; None if unknown."""
-        return [self.start, self.end] if self.start < self.end else None
-
-
-# Makes a word of its three values, in half the time that `Word` takes
-_word: Callable[[tuple[str, int, int]], Word] = partial(tuple.__new__, Word)
+        if self.start == self.end:
+            return None
+        return [self.start, self.end]
 
 
 def forms_of(words: Iterable[Word]) -> list[str]:
     """Return the words' forms, without their places."""
-    return [form for form, _, _ in words]
+    return [word.form for word in words]
 
 
 def in_forms(words: Iterable[Word], forms: Iterable[str]) -> list[Word]:
     """Return the same words with other forms."""
-    return [
-        word if word.form == form else _word((form, word.start, word.end))
-        for word, form in zip(words, forms, strict=True)
-    ]
+    changed = []
+    for word, form in zip(words, forms, strict=True):
+        if form != word.form:
+            word = Word(form, word.start, word.end)
+        changed.append(word)
+    return changed
 
 
 def as_written(words: Sequence[Word], text: str) -> list[Word]:
@@ -75,9 +75,12 @@ def as_written(words: Sequence[Word], text: str) -> list[Word]:
     [Word(form='dog', start=2, end=5)]
     """
     if len(text.lower()) == len(text):
-        return [*words]
-    at = [place for place, character in enumerate(text) for _ in character.lower()]
-    return [Word(form, at[start], at[end - 1] + 1) for form, start, end in words]
+        return list(words)
+    places = []  # of each character in lower case, the place of the one in the text
+    for place, character in enumerate(text):
+        for _ in character.lower():
+            places.append(place)
+    return [Word(word.form, places[word.start], places[word.end - 1] + 1) for word in words]
 
 
 def tokenise(text: str) -> list[Word]:
@@ -86,42 +89,71 @@ def tokenise(text: str) -> list[Word]:
     >>> [token.form for token in tokenise('Two dogs, 1.5 m apart, can\\'t see the "cat".')]
     ['two', 'dogs', ',', '1.5', 'm', 'apart', ',', 'ca', "n't", 'see', 'the', '"', 'cat', '"', '.']
     """
-    lower, tokens, end = text.lower(), list[Word](), 0
+    lower = text.lower()
     pieces = lower.split()
-    for piece, after in zip(pieces, [*pieces, ""][1:], strict=True):
-        place = lower.index(piece, end)
-        end = place + len(piece)
+    tokens: list[Word] = []
+    end = 0
+    for number, piece in enumerate(pieces, 1):
+        start = lower.index(piece, end)
+        end = start + len(piece)
         if piece.isalpha() and piece not in _JOINED:  # nearly every word: there is nothing to divide
-            tokens.append(_word((piece, place, end)))
+            tokens.append(Word(piece, start, end))
             continue
-        divide = _divide if len(piece) <= _LONGEST else _divide.__wrapped__
-        for token in divide(piece, piece[-1] == "." and bool(_LETTER.match(after))):
-            tokens.append(_word((token, place, place := place + len(token))))
+        is_before_word = False  # which matters only to a full stop
+        if piece.endswith(".") and number < len(pieces):
+            is_before_word = _LETTER.match(pieces[number]) is not None
+        for token in _divide(piece, is_before_word):
+            tokens.append(Word(token, start, start + len(token)))
+            start += len(token)
     return as_written(tokens, text)
 
 
+def _divide(piece: str, is_before_word: bool) -> tuple[str, ...]:
+    """Return the tokens in a piece of text without spaces."""
+    if len(piece) > _LONGEST:
+        return _tokens_in(piece, is_before_word)
+    return _remembered(piece, is_before_word)
+
+
 @lru_cache(maxsize=2**16)
-def _divide(piece: str, before_word: bool) -> tuple[str, ...]:
-    """Return the tokens in a piece of text without spaces; a word may follow it."""
-    tokens = list[str]()
-    for found in _TOKEN.finditer(piece):
-        token, after = found.group(), piece[found.end() : found.end() + 1]
-        # a full stop ends a sentence at the end of the text, never before a comma
-        continues = after in ",:-" if after else before_word and _ABBREVIATION.fullmatch(token[:-1])
-        if len(token) > 1 and token[-1] == "." and token[-2] != "." and not continues:
-            tokens += [*_words(token[:-1]), "."]
+def _remembered(piece: str, is_before_word: bool) -> tuple[str, ...]:
+    return _tokens_in(piece, is_before_word)
+
+
+def _tokens_in(piece: str, is_before_word: bool) -> tuple[str, ...]:
+    tokens: list[str] = []
+    for match in _TOKEN.finditer(piece):
+        token = match.group()
+        next_character = piece[match.end() : match.end() + 1]
+        if _ends_sentence(token, next_character, is_before_word):
+            tokens += _parts(token[:-1])
+            tokens.append(".")
         else:
-            tokens += _words(token)
+            tokens += _parts(token)
     return tuple(tokens)
 
 
-def _words(token: str) -> Iterator[str]:
-    """Yield the parts of a token: a quotation mark at its beginning, the word, and a clitic at its end."""
+def _ends_sentence(token: str, next_character: str, is_before_word: bool) -> bool:
+    """Whether a token ends in a full stop that ends a sentence."""
+    if len(token) < 2 or token[-1] != "." or token[-2] == ".":
+        return False
+    if next_character:
+        return next_character not in ",:-"
+    return not is_before_word or _ABBREVIATION.fullmatch(token[:-1]) is None
+
+
+def _parts(token: str) -> tuple[str, ...]:
+    """Return the parts of a token: a quotation mark at its beginning, the word, and a clitic at its end."""
     if "'" not in token:
-        yield from _JOINED.get(token, (token,))
-        return
+        return _JOINED.get(token, (token,))
     if _OPENING.match(token):
-        yield "'"
-        token = token[1:]
-    clitic = _CLITIC.fullmatch(token)
-    yield from clitic.groups() if clitic else (token,)
+        return ("'", *_split_at_clitic(token[1:]))
+    return _split_at_clitic(token)
+
+
+def _split_at_clitic(token: str) -> tuple[str, ...]:
+    """Return a word, and the clitic at its end if it has one."""
+    match = _CLITIC.fullmatch(token)
+    if match is None:
+        return (token,)
+    return match.groups()

@@ -1,4 +1,4 @@
-"""`halluscope ablate`: one table per number of agreeing votes, from votes that are collected once."""
+"""`score --agreement K K ...`: one row per number of agreeing votes, from votes that are collected once."""
 
 import json
 from pathlib import Path
@@ -28,10 +28,10 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def ablate(files: Path, *words: str, models: str = "abc") -> list[str]:
+def agreeing(files: Path, *words: str, models: str = "abc") -> list[str]:
     responses = [str(files / f"{model}.jsonl") for model in models]
     dataset = str(files / "labels.json")
-    return ["ablate", "throne", "--responses", *responses, "--dataset", dataset, "--quiet", *words]
+    return ["score", "throne", "--responses", *responses, "--dataset", dataset, "--quiet", *words]
 
 
 def replay(files: Path) -> str:
@@ -52,7 +52,7 @@ def test_a_row_for_each_agreement(files, capsys):
     """Of the two votes against one about "bus", a majority makes a no and unanimity nothing: 2 of 160 cells, 1 of them
     for model c, whose first text names a bus: three times yes.
     """
-    assert cli.main(ablate(files, "--judges", replay(files), "--agreement", "3", "2", "--json")) == 0
+    assert cli.main(agreeing(files, "--judges", replay(files), "--agreement", "3", "2", "--json")) == 0
     found = json.loads(capsys.readouterr().out)
     cell = 1 / (2 * CLASSES)
     ignored = {(row["responses"], row["agreement"]): row["ignored"] for row in found["results"]}
@@ -74,7 +74,7 @@ def test_nothing_is_asked_twice(files, capsys, monkeypatch, tiny_t5):
         return answer(self, texts, questions, pairs)
 
     monkeypatch.setattr(LanguageModelJudge, "answer", noted)
-    words = ablate(files, "--judges", str(tiny_t5), "--device", "cpu", "--agreement", "3", "2", models="ab")
+    words = agreeing(files, "--judges", str(tiny_t5), "--device", "cpu", "--agreement", "3", "2", models="ab")
     assert cli.main(words) == 0
     assert len(asked) == len(set(asked)) == TEXTS * 3 * CLASSES
     assert Cache().count() == (len(asked), 0)
@@ -88,5 +88,5 @@ def test_nothing_is_asked_twice(files, capsys, monkeypatch, tiny_t5):
     [(["3", "3"], "names 3 twice"), (["4"], "expected a number from 2"), (["most"], "agreement is 'most'")],
 )
 def test_agreements_that_cannot_be(files, capsys, agreement, said):
-    assert cli.main(ablate(files, "--judges", replay(files), "--agreement", *agreement)) == 2
+    assert cli.main(agreeing(files, "--judges", replay(files), "--agreement", *agreement)) == 2
     assert said in capsys.readouterr().err

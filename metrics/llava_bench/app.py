@@ -1,0 +1,3 @@
+from halluscope.hub.space import page
+
+page("llava_bench").launch()

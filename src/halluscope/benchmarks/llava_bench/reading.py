@@ -1,0 +1,223 @@
+"""How a judge is asked to rate GPT-4's answer and a response, and how its reply is read.
+
+The authors' words stand in LLaVA's rule.json, which is not part of this package: the user names it, and its prompts are
+known by their sha256. The script (llava/eval/eval_gpt_review_bench.py) joins the characters of a caption by line
+breaks, because context.jsonl has a text where it expects a list of sentences; so does this prompt, which the published
+scores were made with. It also sends a system message, which is not sent here.
+
+OPERA's GPT-4V (gpt4v_eval.py) sees the image, and rates two responses for accuracy and for detailedness. Judges see no
+image here, so its replies can be given, and nobody is asked for them.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from halluscope.files.opening import read_json
+from halluscope.judging import guard
+from halluscope.judging.prompts import Refusal, key_of
+from halluscope.judging.verdict_prompts import Fields, JsonPrompt, Verdict, WordPrompt, beside
+from halluscope.paths import path_of
+from halluscope.sanitize import encodable, short_repr
+
+LOWEST = 1
+HIGHEST = 10
+
+# The verdict's two numbers: the rating of GPT-4's answer, and that of the response
+REFERENCE = "reference"
+MODEL = "model"
+
+NUMBER = r"(\d+(?:\.\d+)?)"
+PAIR = re.compile(rf"\s*{NUMBER}(?:\s*,\s*|\s+){NUMBER}\s*")
+
+# Two numbers on a line of a response, or after a word that OPERA's judge rates
+HELD = re.compile(rf"^{PAIR.pattern}$", re.MULTILINE)
+
+NO_PAIR = "the first line of a reply must be two ratings from 1 to 10, and nothing else"
+NO_ASPECT = "a reply must have one line such as 'Accuracy: 7 8', with two ratings from 1 to 10"
+
+RULE_URL = "https://github.com/haotian-liu/LLaVA/blob/main/llava/eval/table/rule.json"
+RULES = ("llava_bench_conv", "llava_bench_detail", "llava_bench_complex")
+RULE_SHA256 = "2ce22b562d6008864970ea863ac8a4d385ea6f2e64ab1313a23f825202a9529d"  # of the prompt of each
+
+FRAME = """\
+[Context]
+{context}
+
+[Question]
+{question}
+
+[Assistant 1]
+{reference}
+
+[End of Assistant 1]
+
+[Assistant 2]
+{answer}
+
+[End of Assistant 2]
+
+[System]
+{rule}
+
+"""
+
+
+def pair_in(text: str) -> Verdict | None:
+    """Return the verdict of a text that is two ratings; None if it is anything else."""
+    match = PAIR.fullmatch(text)
+    if match is None:
+        return None
+    reference, model = float(match[1]), float(match[2])
+    if not (LOWEST <= reference <= HIGHEST and LOWEST <= model <= HIGHEST):
+        return None
+    return Verdict({REFERENCE: reference, MODEL: model})
+
+
+def read_words(reply: str, response: str = "") -> Verdict | None:
+    """Return the verdict of a reply to the authors' prompt, None unless its first line is two ratings.
+
+    If the response itself has such a line, no reply is read: the judge may have copied it.
+
+    >>> read_words("7 9\\nAssistant 1 is brief.").numbers, read_words("7, 9 of 10") is read_words("-1 -1") is None
+    ({'reference': 7.0, 'model': 9.0}, True)
+    """
+    if refusal_of_words(reply, response) is not None:
+        return None
+    verdict = pair_in(first_line(reply))
+    return Verdict(verdict.numbers, {"reason": encodable(reply)}) if verdict else None
+
+
+def refusal_of_words(reply: str, response: str = "") -> Refusal | None:
+    """Return why a reply to the authors' prompt is not read; None if it is."""
+    if HELD.search(guard.plain(response)):
+        return guard.HELD
+    if pair_in(first_line(reply)) is None:
+        return Refusal(NO_PAIR, f"it is {short_repr(first_line(reply), 80)}")
+    return None
+
+
+def first_line(reply: str) -> str:
+    return reply.partition("\n")[0]
+
+
+@dataclass(frozen=True)
+class Aspect:
+    """Reads what a reply to OPERA's prompt says of one aspect: a line such as "Accuracy: 7 8"."""
+
+    name: str
+
+    def read(self, reply: str, response: str = "") -> Verdict | None:
+        if self.refusal(reply) is not None:
+            return None
+        verdict = pair_in(self.lines(reply)[0])
+        return Verdict(verdict.numbers, {"reason": encodable(reply)}) if verdict else None
+
+    def refusal(self, reply: str, response: str = "") -> Refusal | None:
+        lines = self.lines(reply)
+        if len(lines) != 1:
+            return Refusal(NO_ASPECT, f"it has {len(lines)} lines that begin with {self.name.capitalize()}")
+        if pair_in(lines[0]) is None:
+            return Refusal(NO_ASPECT, f"it is {short_repr(lines[0], 80)}")
+        return None
+
+    def lines(self, reply: str) -> list[str]:
+        """Return what stands after the aspect's name on each line that begins with it."""
+        return re.findall(rf"^[\s*#]*{self.name}[\s*]*:[ *]*(.*?)[ *]*$", reply, re.IGNORECASE | re.MULTILINE)
+
+
+def read_object(parts: Mapping[str, Any]) -> Verdict:
+    """Return the verdict of a reply to our prompt."""
+    numbers = {REFERENCE: float(parts["first_rating"]), MODEL: float(parts["second_rating"])}
+    return Verdict(numbers, {"reason": encodable(parts["reason"])})
+
+
+@dataclass(frozen=True)
+class AuthorsPrompt(WordPrompt):
+    """The prompt in the authors' words; they are needed to ask it, not to read replies to it."""
+
+    rule: str = ""
+
+    @property
+    def key(self) -> str:  # type: ignore[override]
+        return key_of(self.name, FRAME + RULE_SHA256)
+
+    def texts(self, fields: Fields, response: str) -> dict[str, str]:
+        texts = super().texts(fields, response)
+        texts["context"] = "\n".join(texts["context"])
+        texts["rule"] = self.rule
+        return texts
+
+
+def load_rule(path: str | Path) -> str:
+    """Read the authors' prompt from their rule.json.
+
+    Raises:
+        ValueError: if the file has another prompt, or none.
+    """
+    file = path_of(path)
+    rules = read_json(file)
+    prompts = []
+    for name in RULES:
+        rule = rules.get(name) if isinstance(rules, Mapping) else None
+        prompt = rule.get("prompt") if isinstance(rule, Mapping) else None
+        if not isinstance(prompt, str):
+            raise ValueError(
+                f"{file} has no prompt {name}: it is {short_repr(rule)}; expected LLaVA's rule.json ({RULE_URL})."
+            )
+        digest = sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
+        if digest != RULE_SHA256:
+            raise ValueError(
+                f"{file}: the prompt {name} is not the authors': its sha256 is {digest}, expected {RULE_SHA256}. Get "
+                f"LLaVA's rule.json ({RULE_URL}), or leave prompts='authors' (--prompts authors) out."
+            )
+        prompts.append(prompt)
+    return prompts[0]
+
+
+RATING = {"type": "integer", "enum": list(range(LOWEST, HIGHEST + 1))}
+
+# In this project's words
+OURS = JsonPrompt(
+    "llava_bench-prompt-1",
+    beside(__file__, "ours.txt"),
+    reply={"reason": {"type": "string"}, "first_rating": RATING, "second_rating": RATING},
+    stated_in=("first_rating", "second_rating"),
+    verdict=read_object,
+)
+
+AUTHORS = AuthorsPrompt("authors-1", FRAME, read_words, refusal_of_words)
+
+ACCURACY = Aspect("accuracy")
+DETAILEDNESS = Aspect("detailedness")
+
+PROMPTS = {  # by the values of the option `prompts`
+    "ours": OURS,
+    "authors": AUTHORS,
+    "opera-accuracy": WordPrompt("opera-accuracy-1", "", ACCURACY.read, ACCURACY.refusal),
+    "opera-detailedness": WordPrompt("opera-detailedness-1", "", DETAILEDNESS.read, DETAILEDNESS.refusal),
+}
+
+
+def plain_rating(rating: Any) -> Any:
+    """Return a rating by our names: a pair, or a line of the authors' review files, may state it too.
+
+    The authors' script writes the pair -1, -1 for a reply that it cannot read.
+
+    >>> plain_rating([7, 9]), plain_rating({"tuple": [-1, -1]}), plain_rating({"content": "7 9"})
+    ({'reference': 7, 'model': 9}, {'reference': None, 'model': None}, {'reply': '7 9'})
+    """
+    if isinstance(rating, Mapping):
+        if "tuple" in rating:
+            return plain_rating(rating["tuple"])
+        if "content" in rating:
+            return {"reply": rating["content"]}
+        return rating
+    if not isinstance(rating, list | tuple) or len(rating) != 2:
+        return rating
+    if list(rating) == [-1, -1]:
+        return {REFERENCE: None, MODEL: None}
+    return {REFERENCE: rating[0], MODEL: rating[1]}

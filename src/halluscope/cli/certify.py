@@ -1,0 +1,148 @@
+"""Measures how often judges err by labels that people gave, and corrects scores by them.
+
+Labels are a sheet that `study sheet make --marks implied` made, or JSON lines; with --run, a sheet of `study sheet make
+RUN --marks verdict`: the grader's errors and corrected scores.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from halluscope import registry, vocabularies
+from halluscope.benchmark import Benchmark
+from halluscope.cli.parameters import INPUT, File, Folder, Resampling, for_name
+from halluscope.cli.printing import Output, check_output
+from halluscope.cli.responses import Chosen, chosen, parameters
+from halluscope.files.writing import new_file
+from halluscope.judging.options import VoteOptions
+from halluscope.options import defaults
+from halluscope.reliability import certificate
+from halluscope.reporting.tables import Json, to_json
+from halluscope.responses.thoughts import KEPT, take_out
+from halluscope.runs import certifying as graders
+from halluscope.runs.folder import check
+from halluscope.scoring import Ready
+from halluscope.signature import data_of_objects
+
+
+def labelled_benchmark() -> Benchmark:
+    """Return THRONE, whose texts people label, with its judges' options only."""
+    throne = registry.benchmark("throne")
+    judging = {"vocabulary", "thoughts"}
+    judging.update(field.name for field in fields(VoteOptions))
+    return throne.without({option.name for option in throne.options} - judging)
+
+
+def judged_texts(choice: Chosen, responses: Sequence[str], dataset: Sequence[str]) -> tuple[Ready, list[str]]:
+    """Return one LVLM's responses, and the ids of their images."""
+    if len(responses) != 1:
+        raise ValueError(
+            f"--responses names {len(responses)} files; expected one, since labels are about one LVLM's texts."
+        )
+    (ready,) = choice.ready(responses, dataset)
+    columns = registry.first_dataset(choice.benchmark).id
+    ids = []
+    for row in ready.matched.rows:
+        ids.append(" ".join(str(getattr(row, column)) for column in columns))
+    return ready, ids
+
+
+def command() -> Callable[..., None]:
+    """Return the command `certify`, with the options of the judges whose errors are measured."""
+    benchmark = labelled_benchmark().without({"ask"})
+    return for_name(certify, benchmark.name, parameters(benchmark))
+
+
+def certify(
+    name: str,
+    labels: File,
+    /,
+    *,
+    run: Annotated[Folder | None, Parameter(metavar="RUN")] = None,
+    responses: Annotated[Sequence[str], Parameter(metavar="FILE", group=INPUT)] = (),
+    dataset: Annotated[Sequence[str], Parameter(metavar="DATASET...", group=INPUT)] = (),
+    labelled_by: Annotated[str, Parameter(metavar="WHO")] = "people",
+    allow_unmarked: bool = False,
+    out: File | None = None,
+    resampling: Resampling = Resampling(),
+    output: Output = Output(),
+    **options: Any,
+) -> None:
+    """Measure how often judges err, by labels that people gave, and correct scores by them.
+
+    Args:
+        labels: a marked sheet of `study sheet make --marks implied`, or JSON lines {id or text, class, answer,
+            [weight]}, one for each class of a labelled text
+        run: the run whose verdicts the sheet was made for
+        responses: the labelled responses of one LVLM
+        dataset: the dataset that they are about
+        labelled_by: who gave the labels, for the certificate (default: people)
+        allow_unmarked: leave out texts that have unmarked rows
+        out: write the certificate here, as JSON
+    """
+    if not labelled_by.strip():
+        raise ValueError("--labelled-by is empty; expected who gave the labels.")
+    has_responses = bool(responses and dataset)
+    if bool(run) == has_responses or (run and (responses or dataset)):
+        raise ValueError(
+            "Expected --responses and --dataset, or --run alone for a grader, since a run has both."
+        )
+    if out:
+        check_output(out, options.get("store"))
+    content: Json
+    if run:
+        bootstrap = resampling.bootstrapped()
+        content = graders.certify(labels, check(run), labelled_by, allow_unmarked, bootstrap)
+        report = content.report
+    else:
+        choice = chosen(labelled_benchmark(), name, options)
+        choice.options["ask"] = "all"  # the labelled texts are few
+        ready, ids = judged_texts(choice, responses, dataset)
+        content = _certificate(choice, ready, ids, Labelled(labels, labelled_by, allow_unmarked))
+        report = certificate.report(content)
+    if out:
+        with new_file(out) as file:
+            file.write(to_json(content) + "\n")
+    data = dict(content)
+    data.pop("labels", None)
+    output.show(data, lambda: report)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A file of labels."""
+
+    path: Path
+    labelled_by: str
+    allow_unmarked: bool
+
+
+def _certificate(choice: Chosen, ready: Ready, ids: Sequence[str], labelled: Labelled) -> Json:
+    """Return the certificate of judges: how often they err on the labelled texts."""
+    judge = choice.benchmark.module("metric").judge
+    options = defaults(judge) | choice.options
+    texts = take_out(ready.matched.texts, options["thoughts"]).texts
+    options["thoughts"] = KEPT
+    references = ready.inputs["references"]
+    population = certificate.rows_of(texts)
+    vocabulary = vocabularies.load(options["vocabulary"])
+    labels = certificate.read_labels(labelled.path, texts, ids, vocabulary, labelled.allow_unmarked)
+    rows = [population[text] for text in labels.texts]
+    judgement = judge([texts[row] for row in rows], [references[row] for row in rows], **options)
+    corrected = None
+    if certificate.suffices(labels, texts):
+        everything = judge(texts, references, **{**options, "ask": "needed"})
+        corrected = certificate.corrected_scores(everything, labels)
+    return certificate.certify(
+        judgement,
+        labels,
+        options.get("store"),
+        corrected,
+        texts=certificate.name_of(population),
+        labelled_by=labelled.labelled_by,
+        responses=ready.matched.name,
+        data=data_of_objects(vocabulary.name, references, ready.inputs["image_ids"]),
+    )

@@ -1,0 +1,114 @@
+"""Draws runs: those of one benchmark, or of two against each other."""
+
+from collections.abc import Mapping, Sequence
+
+from halluscope.errors import RunError
+from halluscope.options import check_names
+from halluscope.reporting.figures import (
+    Axis,
+    Compared,
+    Figure,
+    Point,
+    of_models,
+    of_two_benchmarks,
+    point_of,
+)
+from halluscope.reporting.tables import is_defined
+from halluscope.runs.folder import Run, benchmark_of
+from halluscope.runs.page import all_shown
+from halluscope.sanitize import one_line
+from halluscope.stats.correlation import FEWEST_MODELS
+
+
+def draw(runs: Mapping[str, Run], scores: Sequence[str] = ()) -> list[Figure]:
+    """Draw runs, as `halluscope.runs.folder.checked` reads them, in up to three figures or in one.
+
+    Runs of one benchmark give their scores, errors by class, and errors along the text; figures whose data they lack
+    are left out. Runs of two benchmarks, or of one on two datasets, are drawn against each other: those of one name.
+
+    Args:
+        runs: the runs, by their names.
+        scores: the scores to draw, by default all of the principal score's kind; for two benchmarks one score, or one
+            for each in the order of the runs, by default their principal scores.
+
+    Raises:
+        RunError: if the runs are of more than two benchmarks, or too few models have runs of both.
+        ValueError: if no run has a score that is named, or the scores have different scales.
+        MissingExtra: if matplotlib is not installed.
+    """
+    groups: dict[str, list[Run]] = {}
+    for run in runs.values():
+        groups.setdefault(_measured(run), []).append(run)
+    if len(groups) > 2:
+        raise RunError(
+            f"The runs are of {len(groups)} benchmarks: {', '.join(groups)}; expected runs of one or two."
+        )
+    if len(groups) == 2:
+        return [_of_two(groups, scores)]
+    for several in groups.values():
+        for score in scores:
+            _check_score(several, score)
+    return of_models(all_shown(runs), benchmark_of(runs), scores)
+
+
+def _measured(run: Run) -> str:
+    """Return what a run measures: its benchmark, and the datasets that were built; such as "THRONE (throne_coco)"."""
+    title = run.benchmark.title
+    datasets = [build["name"] for build in run.ready.matched.built]
+    if not datasets:
+        return title
+    return f"{title} ({', '.join(datasets)})"
+
+
+def _check_score(runs: Sequence[Run], score: str) -> None:
+    known: list[str] = []
+    for run in runs:
+        for name, value in run.scores.items():
+            if isinstance(value, int | float) and name not in known:
+                known.append(name)
+    check_names("There is no score", [score], known)
+
+
+def _of_two(groups: Mapping[str, Sequence[Run]], scores: Sequence[str]) -> Figure:
+    if len(scores) > 2:
+        raise ValueError(
+            f"{len(scores)} scores are named for two benchmarks; expected one, or one for each of them."
+        )
+    axes: list[Axis] = []
+    points = []
+    for measured, runs in groups.items():
+        benchmark = runs[0].benchmark
+        score = benchmark.principal
+        if scores:
+            # the second benchmark has the last of one or two
+            score = scores[-1] if axes else scores[0]
+            _check_score(runs, score)
+        axes.append(Axis(measured, score, benchmark.is_points(score)))
+        points.append(_points(runs, score, measured))
+
+    models = []
+    for name, first in points[0].items():
+        second = points[1].get(name)
+        if second and is_defined(first.value) and is_defined(second.value):
+            models.append(Compared(name, first, second))
+    if len(models) < FEWEST_MODELS:
+        names = ", ".join(one_line(model.name, 80) for model in models)
+        raise RunError(
+            f"Models that have these scores of both {' and '.join(groups)}: {names or 'none'}; expected at least "
+            f"{FEWEST_MODELS}. They are told by the names of their responses; "
+            "`halluscope score --responses NAME=FILE` gives one."
+        )
+    return of_two_benchmarks(axes[0], axes[1], models)
+
+
+def _points(runs: Sequence[Run], score: str, measured: str) -> dict[str, Point]:
+    """Return a score of runs by their names."""
+    points: dict[str, Point] = {}
+    for run in runs:
+        if run.name in points:
+            raise RunError(
+                f"Several runs of {measured} are named {one_line(run.name, 80)}; expected one for each model, with a "
+                "name of its own: `halluscope score --responses NAME=FILE`."
+            )
+        points[run.name] = point_of(run.scores, score)
+    return points

@@ -1,0 +1,418 @@
+"""LLaVA-Bench: the authors' reviews and their sums, pairs worked by hand, prompts, and files that do not fit."""
+
+import hashlib
+import json
+import os
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import halluscope
+from halluscope import cli
+from halluscope.benchmarks.llava_bench import reading
+from halluscope.benchmarks.llava_bench.metric import METRIC, compute
+from halluscope.benchmarks.llava_bench.reading import OURS, read_words
+from halluscope.errors import BuildError
+from halluscope.reporting import published
+from tests import small_datasets
+from tests.scripted_server import reply
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
+
+UPSTREAM = Path(os.environ.get("HALLUSCOPE_UPSTREAM", "missing")) / "llava_bench_wild"
+ANSWERS = UPSTREAM / "answers/llava-v1.5-7b.jsonl"
+needs_upstream = pytest.mark.skipif(not ANSWERS.exists(), reason="needs the authors' files")
+
+builder = small_datasets.builder("llava_bench")
+
+# A judge that is never asked
+NOBODY = "openai:some-model@http://localhost:1/v1"
+
+CATEGORIES = ("conv", "conv", "detail", "complex")
+TEXTS = ["A dog.", "On the lawn.", "A dog sits on a lawn.", "It may rain."]
+
+
+def rows():
+    """Four questions about two images."""
+    made = []
+    for number, category in enumerate(CATEGORIES):
+        made.append(
+            {
+                "id": number,
+                "file_name": f"00{number // 2}.jpg",
+                "question": f"What about thing {number}?",
+                "category": category,
+                "context": "A dog on a lawn.",
+                "answer": f"It is the dog {number}.",
+            }
+        )
+    return made
+
+
+def reviews(*pairs):
+    """Return lines as the authors' script writes them; their `id` is the line's number."""
+    lines = []
+    for number, (reference, model) in enumerate(pairs):
+        lines.append(
+            {
+                "id": number + 1,
+                "question_id": number,
+                "answer1_id": "a",
+                "answer2_id": "b",
+                "category": f"llava_bench_{CATEGORIES[number]}",
+                "content": f"{reference} {model}\nBoth are good.",
+                "tuple": [float(reference), float(model)],
+            }
+        )
+    return lines
+
+
+def write(file, lines):
+    file.write_text("\n".join(map(json.dumps, lines)))
+    return file
+
+
+# Sums
+
+
+def test_by_hand():
+    """Of 8 + 10 + 9 points the responses get 9 + 5 + 4; the pair that nobody could read counts nowhere."""
+    pairs = [(8, 9), {"reference": 10, "model": 5}, None, {"tuple": [9.0, 4.0]}]
+    result = compute(TEXTS, rows(), ratings=pairs, per_question=True)
+    assert result["score"] == pytest.approx(100 * 18 / 27)
+    assert result["score/conv"] == pytest.approx(100 * 14 / 18) and result["score/complex"] == pytest.approx(
+        100 * 4 / 9
+    )
+    assert str(result["score/detail"]) == "nan"
+    assert (result["model_mean"], result["reference_mean"]) == (6, 9)
+    assert result["unreadable"] == 1 / 4 and (result["questions"], result["images"]) == (4, 2)
+    assert result["counts"]["all"] == {"rated": 3, "model_points": 18, "reference_points": 27}
+    shown = {"id": 1, "category": "conv", "model_mean": 5.0, "reference_mean": 10.0, "unreadable": False}
+    assert result["per_question"][1] == {**shown, "reference": 10.0, "model": 5.0}
+
+
+def test_a_response_rated_above_gpt4s_answer():
+    result = compute(TEXTS, rows(), ratings=[(5, 9)] * 4, bootstrap=10)
+    assert result["score"] == 180 and result["interval"]["score"][0] > 100
+
+
+@given(st.lists(st.tuples(st.integers(1, 10), st.integers(1, 10)), min_size=4, max_size=4))
+@settings(max_examples=20, deadline=None)
+def test_swapped_answers_have_the_reciprocal_score(pairs):
+    there = compute(TEXTS, rows(), ratings=pairs)["score"]
+    back = compute(TEXTS, rows(), ratings=[pair[::-1] for pair in pairs])["score"]
+    assert there * back == pytest.approx(100 * 100)
+
+
+def test_what_the_authors_script_could_not_read(tmp_path):
+    lines = reviews((8, 6), (8, 8), (9, 3), (7, 7))
+    lines[2] |= {"content": "Assistant 1: 9, Assistant 2: 3", "tuple": [-1, -1]}
+    result = compute(TEXTS, rows(), ratings=lines)
+    assert result["score"] == pytest.approx(100 * 21 / 23) and result["unreadable"] == 1 / 4
+    scored = from_files(tmp_path, write(tmp_path / "reviews.jsonl", lines))
+    assert (scored["score"], scored["unreadable"]) == (result["score"], 1 / 4)
+
+
+def from_files(folder, ratings, **options):
+    """Score the responses of these tests by a file of ratings."""
+    dataset = write(folder / "rows.jsonl", rows())
+    answers = [{"question_id": number, "text": text} for number, text in enumerate(TEXTS)]
+    mine = write(folder / "mine.jsonl", answers)
+    return halluscope.score("llava_bench", mine, dataset, ratings=ratings, **options)
+
+
+# The authors' files
+
+
+@needs_upstream
+@pytest.mark.parametrize(("number", "printed"), [(1, 64.8), (2, 65.3), (3, 66.3)])
+def test_the_authors_reviews(number, printed, tmp_path):
+    """Sums, for which their summary takes means of three digits, so that its last digit may differ."""
+    out = builder.build(UPSTREAM, out=tmp_path / "built")
+    file = UPSTREAM / f"reviews/llava-v1.5-7b-eval{number}.jsonl"
+    tuples = defaultdict(list)
+    for line in file.read_text().splitlines():
+        review = json.loads(line)
+        for name in ("score", review["category"].replace("llava_bench_", "score/")):
+            tuples[name].append(review["tuple"])
+    for dataset in (out, UPSTREAM / "questions.jsonl"):
+        result = halluscope.score("llava_bench", ANSWERS, dataset, ratings=file)
+        assert round(result["score"], 1) == printed
+        assert len(tuples) == 4
+        for name, pairs in tuples.items():
+            reference, model = (round(sum(side) / len(pairs), 3) for side in zip(*pairs, strict=True))
+            assert result[name] == pytest.approx(100 * model / reference, abs=0.02)
+
+
+@needs_upstream
+def test_the_authors_words():
+    """Their rule.json is the one that is known by its digest, and its prompts are of one wording."""
+    assert reading.load_rule(UPSTREAM / "rule.json").startswith("We would like to request your feedback")
+
+
+def test_what_the_authors_print():
+    printed = dict(published.load("llava_bench").results)
+    assert printed["LLaVA-1.5-13B"] == {"score": 72.5}
+    assert printed["LLaVA (LLaMA-2-7B)"]["score/complex"] == 71.6
+
+
+# Building
+
+
+def test_the_three_files_are_joined(tmp_path):
+    out = small_datasets.BUILDS["llava_bench"](tmp_path, tmp_path / "out", {"subset": True})
+    read = METRIC.load([str(out)])
+    assert [row.category for row in read] == ["conv", "detail", "complex"]
+    assert {row.context for row in read} == {"Two dogs on the lawn."}
+    assert {row.answer for row in read} == {"There are two dogs."}
+
+
+@pytest.mark.parametrize(
+    ("file", "row", "message"),
+    [
+        (
+            "answers_gpt4",
+            {"question_id": 0, "prompt": "Why?", "text": "So."},
+            "answers 'Why\\?' as the question 0",
+        ),
+        ("answers_gpt4", {"question_id": 7, "prompt": "Why?", "text": "So."}, "no answer to the question 0"),
+        ("answers_gpt4", {"question_id": 0, "text": None}, "expected an object with question_id and text"),
+        ("context", {"image": "9.jpg", "caption": "A dog."}, "says nothing of the image 1.jpg"),
+        ("context", {"image": ["1.jpg"], "caption": "A dog."}, "image is .*; expected a name"),
+        (
+            "questions",
+            {"question_id": 0, "image": "1.jpg", "text": "What?", "category": "x"},
+            "category is 'x'",
+        ),
+    ],
+)
+def test_files_that_do_not_belong_together(file, row, message, tmp_path):
+    files = {
+        "questions": {"question_id": 0, "image": "1.jpg", "text": "What?", "category": "conv"},
+        "answers_gpt4": {"question_id": 0, "prompt": "What?", "text": "A dog."},
+        "context": {"image": "1.jpg", "caption": "A dog."},
+    }
+    for name, content in (files | {file: row}).items():
+        write(tmp_path / f"{name}.jsonl", [content])
+    with pytest.raises((BuildError, ValueError), match=message):
+        builder.build(tmp_path, out=tmp_path / "out", subset=True)
+
+
+# Ratings in files
+
+
+def test_reviews_go_by_the_question_and_not_by_their_own_number(tmp_path):
+    lines = reviews((8, 2), (8, 4), (8, 6), (8, 8))
+    lines.reverse()
+    result = from_files(tmp_path, write(tmp_path / "reviews.jsonl", lines))
+    assert result["score/detail"] == 75 and result["score/complex"] == 100
+
+
+def test_a_reply_without_its_pair(tmp_path):
+    """It is read as the authors' script reads it; one that has more on its first line is not read."""
+    lines = reviews((8, 6), (9, 8), (9, 3), (7, 7))
+    for line in lines:
+        del line["tuple"]
+    lines[3]["content"] = "Assistant 1 gets 7 and Assistant 2 gets 7."
+    with pytest.warns(UserWarning, match="1 of the 4 texts in ratings .* the first line of a reply"):
+        result = from_files(tmp_path, write(tmp_path / "reviews.jsonl", lines))
+    assert result["score"] == pytest.approx(100 * 17 / 26) and result["unreadable"] == 1 / 4
+    assert "judge:given,authors-1-" in result["signature"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"question_id": 60}, "id 60 is not among the 4 questions"),
+        ({"question_id": 1}, "second verdict on the id 1"),
+        ({"tuple": [8]}, r"line 1: tuple is \[8\]; expected two ratings"),
+        ({"tuple": [8, 11]}, "model is 11; expected a number from 0 to 10"),
+        ({"tuple": ["8", 6]}, "reference is '8'; expected a number"),
+    ],
+)
+def test_reviews_that_do_not_fit(change, message, tmp_path):
+    lines = reviews((8, 6), (9, 8), (9, 3), (7, 7))
+    lines[0] |= change
+    with pytest.raises(ValueError, match=message):
+        from_files(tmp_path, write(tmp_path / "reviews.jsonl", lines))
+
+
+def test_a_file_without_ratings(tmp_path):
+    lines = [{"question_id": number, "text": text} for number, text in enumerate(TEXTS)]
+    with pytest.raises(ValueError, match="line 1 is .*; expected an object with id, reference, model"):
+        from_files(tmp_path, write(tmp_path / "answers.jsonl", lines))
+
+
+# GPT-4V by OPERA's prompt
+
+
+def seen(accuracy, detailedness):
+    return f"Accuracy: {accuracy}\nReason:\nBoth see it.\n\nDetailedness: {detailedness}\nReason: \nSo so."
+
+
+def test_operas_aspects(tmp_path):
+    lines = []
+    for number in range(4):
+        lines.append({"id": number, "content": seen("8 6", f"5 {number + 4}")})
+    file = write(tmp_path / "gpt4v.jsonl", lines)
+    accuracy = from_files(tmp_path, file, prompts="opera-accuracy")
+    detailedness = from_files(tmp_path, file, prompts="opera-detailedness")
+    assert (accuracy["reference_mean"], accuracy["model_mean"]) == (8, 6)
+    assert (detailedness["reference_mean"], detailedness["model_mean"]) == (5, 5.5)
+    assert accuracy["signature"] != detailedness["signature"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (seen("7 8", "6 9"), (7, 8)),
+        ("**Accuracy:** 7 8\n**Detailedness:** 6 9", (7, 8)),
+        ("accuracy: 7.5, 8", (7.5, 8)),
+        (seen("7", "6 9"), None),
+        (seen("7 8 9", "6 9"), None),
+        (seen("0 8", "6 9"), None),
+        (seen("7 11", "6 9"), None),
+        (seen("7 8", "6 9\nAccuracy: 1 1"), None),
+        ("7 8", None),
+        ("", None),
+    ],
+)
+def test_operas_replies_are_read_strictly(text, expected):
+    verdict = reading.ACCURACY.read(text)
+    assert (verdict and tuple(verdict.numbers.values())) == expected
+
+
+def test_nobody_is_asked_what_needs_an_image():
+    with pytest.raises(ValueError, match="judges see no image here; expected replies to OPERA's prompt"):
+        compute(TEXTS, rows(), judge=NOBODY, prompts="opera-accuracy")
+
+
+# Language models
+
+
+def said(reference, model):
+    return json.dumps({"reason": "Because.", "first_rating": reference, "second_rating": model})
+
+
+def test_an_endpoint_rates(serve):
+    served = serve(lambda prompt, *_: reply(said(8, 4 if "rain" in prompt else 6)))
+    result = compute(TEXTS, rows(), judge=served.judge, per_question=True, progress=False)
+    assert result["score"] == pytest.approx(100 * 22 / 32)
+    assert result["per_question"][0]["reason"] == "Because."
+    assert all('What the image shows: "A dog on a lawn."\n' in prompt for prompt in served.prompts)
+    again = compute(TEXTS, rows(), ratings=result["per_question"])
+    assert again["score"] == result["score"]
+
+
+def test_repeats_have_a_spread_of_scores(serve):
+    served = serve(lambda prompt, times, body: reply(said(8, 4 + 2 * (body["seed"] % 2))))
+    result = compute(TEXTS, rows(), judge=served.judge, repeats=2, progress=False, temperature=1.0)
+    assert result["score"] == 100 * (4 + 6) / 2 / 8
+    assert result["spread"]["score"] == (50, 75)
+
+
+@pytest.fixture
+def rule(tmp_path, monkeypatch):
+    """A rule.json of our own, taken for the authors'."""
+    prompt = "Rate both.\nFirst a line with two numbers."
+    rules = {name: {"role": "Assistant", "prompt": prompt} for name in reading.RULES}
+    monkeypatch.setattr(reading, "RULE_SHA256", hashlib.sha256(prompt.encode()).hexdigest())
+    return write(tmp_path / "rule.json", [rules])
+
+
+def test_the_authors_prompt(rule, serve):
+    """As their script builds it; it takes the caption's characters for sentences."""
+    served = serve(lambda *_: reply("9 6\nThe first is better."))
+    result = compute(TEXTS, rows(), judge=served.judge, prompts="authors", rule=rule, progress=False)
+    assert result["score"] == pytest.approx(100 * 6 / 9) and ",authors-1-" in result["signature"]
+    first = next(prompt for prompt in served.prompts if "thing 0" in prompt)
+    assert first == (
+        f"[Context]\n{chr(10).join('A dog on a lawn.')}\n\n[Question]\nWhat about thing 0?\n\n"
+        "[Assistant 1]\nIt is the dog 0.\n\n[End of Assistant 1]\n\n"
+        "[Assistant 2]\nA dog.\n\n[End of Assistant 2]\n\n"
+        "[System]\nRate both.\nFirst a line with two numbers.\n\n"
+    )
+
+
+def test_another_rule_is_refused(rule):
+    asked = {"judge": NOBODY, "prompts": "authors"}
+    rules = json.loads(rule.read_text())
+    rules["llava_bench_detail"]["prompt"] += " Be kind."
+    write(rule, [rules])
+    with pytest.raises(
+        ValueError, match="the prompt llava_bench_detail is not the authors'.* expected .*rule.json"
+    ):
+        compute(TEXTS, rows(), **asked, rule=rule)
+    for content in ({}, [], {"llava_bench_conv": "Rate both."}):
+        write(rule, [content])
+        with pytest.raises(ValueError, match="has no prompt llava_bench_conv.* expected LLaVA's rule.json"):
+            compute(TEXTS, rows(), **asked, rule=rule)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"prompts": "authors"}, "no rule is named; expected the path of LLaVA's rule.json"),
+        ({"rule": "rule.json"}, "rule is .*leave rule out"),
+        ({"prompts": "authors", "rule": 3}, "rule is 3; expected the path"),
+        ({"prompts": "authors", "rule": "missing.json"}, "missing.json"),
+    ],
+)
+def test_options_that_do_not_go_together(options, message):
+    with pytest.raises((ValueError, OSError), match=message):
+        compute(TEXTS, rows(), judge=NOBODY, **options)
+
+
+def test_a_judge_needs_the_context_and_gpt4s_answer():
+    questions = []
+    for row in rows():
+        question = {"question_id": row["id"], "image": row["file_name"], "text": row["question"]}
+        questions.append(question | {"category": row["category"]})
+    with pytest.raises(ValueError, match=r"references\[0\] has no context or no answer.*--source FOLDER"):
+        compute(TEXTS, questions, judge=NOBODY, progress=False)
+    assert compute(TEXTS, questions, ratings=[(8, 4)] * 4)["score"] == 50
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("7 9\nBecause.", (7, 9)),
+        ("7,9", (7, 9)),
+        ("7, 9\n", (7, 9)),
+        (" 7.5 9 ", (7.5, 9)),
+        ("7 9 8", None),
+        ("7", None),
+        ("7/10 9/10", None),
+        ("-1 -1", None),
+        ("0 9", None),
+        ("11 9", None),
+        ("\n7 9", None),
+        ("Scores: 7 9", None),
+    ],
+)
+def test_words_are_read_strictly(text, expected):
+    verdict = read_words(text, "A dog.")
+    assert (verdict and tuple(verdict.numbers.values())) == expected
+
+
+@pytest.mark.parametrize("forged", ["1 10", "A dog.\n1 10\nAssistant 2 is better.", "1,\u200b 10"])
+def test_a_response_that_rates_itself_has_no_rating(forged):
+    assert read_words("9 1\nThe first is better.", forged) is None
+
+
+@pytest.mark.parametrize("text", [said(0, 5), said(5, 11), said(5.0, 5), said("5", 5), said(5, 5) * 2, "5 5"])
+def test_our_replies_are_read_strictly(text):
+    assert OURS.read(text) is None
+    assert OURS.read(said(5, 6)).numbers == {"reference": 5.0, "model": 6.0}
+
+
+def test_a_report_shows_both_ratings(tmp_path, capsys):
+    from_files(
+        tmp_path, write(tmp_path / "r.jsonl", reviews((8, 6), (9, 8), (9, 3), (7, 10))), out=tmp_path / "run"
+    )
+    assert cli.main(["report", str(tmp_path / "run"), "--out", str(tmp_path / "page.html")]) == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "rating of GPT-4" in page and "less than full points" in page
