@@ -44,6 +44,9 @@ NONE = "no rows"
 GOLD = ("label", "gold", "answer", "gt_answer", "ground_truth", "target")
 JUDGED = ("rating", "judge_text", "verdict", "correctness")
 
+# The columns where a row's id is looked for
+IDS_OF_ROWS = ("doc_id",) + IDS  # noqa: RUF005
+
 # The column of a harness's samples with the response
 SAMPLED = "filtered_resps"
 
@@ -82,9 +85,15 @@ class Inspection:
             kind += f" of {' or '.join(self.benchmarks)}"
         if self.about:
             kind += f" ({self.about})"
-        columns = [f"{name} in {one_line(column, 40)}" for name, column in self.columns.items()]
-        odd = [f"{count:,} {oddity}" for oddity, count in self.odd.items()]
-        figures = [f"{one_line(name, 40)} {value:g}" for name, value in self.figures.items()]
+        columns = []
+        for name, column in self.columns.items():
+            columns.append(f"{name} in {one_line(column, 40)}")
+        odd = []
+        for oddity, count in self.odd.items():
+            odd.append(f"{count:,} {oddity}")
+        figures = []
+        for name, value in self.figures.items():
+            figures.append(f"{one_line(name, 40)} {value:g}")
         parts = [kind]
         for facts in (columns, odd, figures, self.remarks):
             if facts:
@@ -148,19 +157,20 @@ def _of_table(name: str, table: Table, rows: Sequence[Mapping[str, Any]], cut_en
         figures = scores_among(("/".join(keys), value) for keys, value in numbers(rows[0]))
         if figures:
             return Inspection(name, SCORES, figures=figures)
-    question = columns.first(name for name in (*QUESTIONS, "input") if name != text)
+    questions = list(QUESTIONS)
+    questions.append("input")
+    if text in questions:
+        questions.remove(text)
+    question = columns.first(questions)
     kind = _kind(table, text, question)
     if kind == ASKED and not question:
         question = text
         text = ""
-    roles = {
-        "id": columns.first(("doc_id", *IDS), len(rows)),
-        "text": text,
-        "image": columns.first((*IMAGES, *URLS)),
-        "question": question,
-    }
-    roles = {role: column for role, column in roles.items() if column}
-    questions = [str(row[question]) for row in rows if question in row]
+    roles = _roles(columns, len(rows), text, question)
+    questions = []
+    for row in rows:
+        if question in row:
+            questions.append(str(row[question]))
     recognised, questions = _recognised(table, roles, questions)
     inspection = Inspection(
         file=name,
@@ -204,11 +214,27 @@ class _Columns:
         return ""
 
 
+def _roles(columns: "_Columns", rows: int, text: str, question: str) -> dict[str, str]:
+    """Return the columns of ids, texts, images and questions, by their roles, where there are any."""
+    roles = {
+        "id": columns.first(IDS_OF_ROWS, rows),
+        "text": text,
+        "image": columns.first(IMAGES + URLS),
+        "question": question,
+    }
+    for role in list(roles):
+        if not roles[role]:
+            del roles[role]
+    return roles
+
+
 def _kind(table: Table, text: str, question: str) -> str:
     """Return what rows are, given the columns with the responses and with the questions."""
     is_judged = not set(JUDGED).isdisjoint(table.columns)
     if text and not question:
-        with_mark = sum("?" in shown for shown in _shown_texts(table, text))
+        with_mark = 0
+        for cell in _shown_texts(table, text):
+            with_mark += "?" in cell
         if with_mark > 0.9 * len(table):
             return ASKED
     if text and not (text in GOLD and is_judged):
@@ -282,9 +308,10 @@ def _taken(table: Table) -> Taken:
 
 def _may_be_right_answers(table: Table, column: str, texts: Texts, beside: str) -> bool:
     """Whether a column may hold right answers, and the other one something else."""
-    are_short = all(len(plain_answer(text or "")) <= LONGEST_LABEL for text in texts)
-    if column not in GOLD and not are_short:
-        return False
+    if column not in GOLD:
+        for text in texts:
+            if len(plain_answer(text or "")) > LONGEST_LABEL:
+                return False
     answers = _texts_in(table, beside)
     return not right_answers(texts, answers)  # the same, as a rule reads it
 
@@ -375,10 +402,14 @@ def _odd_rows(table: Table, column: str, blank: bool, cut_ends: CutEnds) -> dict
 def _odd(table: Table, column: str) -> dict[str, int]:
     """Count what is odd about responses."""
     texts = _shown_texts(table, column)
-    names = [name for name in table.columns if name != column]
-    gold = next((name for name in GOLD if name in names), "")
-    right = [str(cell).lower() for cell in table.cells(gold)]
-    are_gold = right == [text.strip().lower() for text in texts]
+    names = list(table.columns)
+    names.remove(column)
+    gold = _first_present(GOLD, names)
+    are_gold = gold != ""
+    for cell, text in zip(table.cells(gold), texts, strict=True):
+        if str(cell).lower() != text.strip().lower():
+            are_gold = False
+            break
     beside = []
     for name in names:
         if SAYS.match(name) and str in kinds(table.cells(name)):
@@ -388,26 +419,42 @@ def _odd(table: Table, column: str) -> dict[str, int]:
     odd = {
         EMPTY: sum(not text.strip() for text in texts),
         "repeats of an earlier row": len(_repeats(table, names, texts)),
-        f"equal to {gold}": len(texts) if gold and are_gold else 0,
+        f"equal to {gold}": len(texts) if are_gold else 0,
         "with thoughts": heard.thoughts,
         "with thoughts that never end": heard.unfinished,
         "lists of one text": sum(isinstance(cell, list) for cell in table.cells(column)),
         f"other columns of texts ({shown})": len(set(beside) - set(GOLD)),
     }
-    return {oddity: count for oddity, count in odd.items() if count}
+    for oddity in list(odd):
+        if not odd[oddity]:
+            del odd[oddity]
+    return odd
 
 
 def _repeats(table: Table, names: Sequence[str], texts: Sequence[str]) -> set[int]:
-    ids = _cells_as_texts(table, [name for name in IDS if name in names])
-    questions = _cells_as_texts(table, [name for name in QUESTIONS if name in names])
+    ids = _cells_as_texts(table, names, IDS)
+    questions = _cells_as_texts(table, names, QUESTIONS)
     return places_of_repeats(ids, questions, texts)
 
 
-def _cells_as_texts(table: Table, names: Sequence[str]) -> list[tuple[str, ...]]:
+def _first_present(known: Sequence[str], names: Sequence[str]) -> str:
+    """Return the first known name that is present; "" for none."""
+    for name in known:
+        if name in names:
+            return name
+    return ""
+
+
+def _cells_as_texts(table: Table, names: Sequence[str], known: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the cells of the known columns that are present, row by row; "" where a row lacks one."""
     columns = []
-    for name in names:
-        cells = table.cells(name)
-        columns.append([str(cell) if table.has(place, name) else "" for place, cell in enumerate(cells)])
+    for name in known:
+        if name not in names:
+            continue
+        cells = []
+        for place, cell in enumerate(table.cells(name)):
+            cells.append(str(cell) if table.has(place, name) else "")
+        columns.append(cells)
     if not columns:
         return [()] * len(table)
     return list(zip(*columns, strict=True))

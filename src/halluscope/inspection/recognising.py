@@ -45,7 +45,10 @@ def recognise(
         is_image = _of_rows(benchmark, "is_image")
         if is_image and files and all(is_image(file) for file in files):
             return Recognised([benchmark.name])
-    prompted = [benchmark.name for benchmark in benchmarks if set(questions) == {benchmark.prompt}]
+    prompted = []
+    for benchmark in benchmarks:
+        if set(questions) == {benchmark.prompt}:
+            prompted.append(benchmark.name)
     if prompted:
         return Recognised(prompted)
     likeliest = _by_columns(benchmarks, names)
@@ -77,13 +80,18 @@ def _by_columns(benchmarks: Sequence[Benchmark], names: Collection[str]) -> list
     shared: Counter[str] = Counter()
     for columns in known.values():
         shared.update(columns)
-    counts = {}
+    likeliest: list[str] = []
+    most = 2
     for name, columns in known.items():
-        counts[name] = sum(shared[column] == 1 for column in columns.intersection(names))
-    most = max(counts.values(), default=0)
-    if most < 2:
-        return []
-    return [name for name, count in counts.items() if count == most]
+        count = 0
+        for column in columns.intersection(names):
+            count += shared[column] == 1
+        if count > most:
+            likeliest = []
+            most = count
+        if count == most:
+            likeliest.append(name)
+    return likeliest
 
 
 def is_part(benchmark: Benchmark, rows: int) -> bool:

@@ -55,13 +55,20 @@ def _columns(content: bytes, kinds: dict[str, type]) -> dict[str, list[Any]] | N
     types = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
     try:
         content.decode()  # Arrow does not check texts
-        schema = pa.schema([(name, types[kind]) for name, kind in kinds.items()])
+        fields = []
+        for name, kind in kinds.items():
+            fields.append((name, types[kind]))
+        schema = pa.schema(fields)
         options = arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
         # a line must fit in a block
         blocks = arrow_json.ReadOptions(block_size=16 * CHUNK)
         table = arrow_json.read_json(pa.BufferReader(content), blocks, options)
     except (UnicodeError, pa.ArrowException):
         return None
-    if any(column.null_count for column in table.columns):
-        return None
-    return {name: table.column(name).to_pylist() for name in table.column_names}
+    columns = {}
+    for name in table.column_names:
+        column = table.column(name)
+        if column.null_count:
+            return None
+        columns[name] = column.to_pylist()
+    return columns

@@ -90,20 +90,23 @@ class Case:
     @cached_property
     def images(self) -> list[str]:
         """The columns in which responses may name images, beside the id."""
-        return [name for name in self._present(IMAGES) if name not in self._ids]
+        return self._beside_ids(IMAGES)
 
     @cached_property
     def urls(self) -> list[str]:
         """The columns in which responses may state the addresses of images."""
-        return [name for name in self._present(URLS) if name not in self._ids]
+        return self._beside_ids(URLS)
+
+    def _beside_ids(self, names: Sequence[str]) -> list[str]:
+        """Return the columns that are present, but those for ids that the dataset or the user names."""
+        columns = []
+        for name in self._present(names):
+            if name not in self.identity.id and name != self.identity.options.id_column:
+                columns.append(name)
+        return columns
 
     def _present(self, names: Sequence[str]) -> list[str]:
         return [name for name in names if name in self.table.columns]
-
-    @property
-    def _ids(self) -> set[str | None]:
-        """The columns for ids that the dataset or the user names."""
-        return {self.identity.options.id_column, *self.identity.id}
 
     @cached_property
     def known_images(self) -> set[str]:

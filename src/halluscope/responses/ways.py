@@ -437,8 +437,12 @@ def by_content(case: Case, rows_of: FindRows = image_by_image) -> Pairs | None:
     for rows_without, count in lacking:
         check_none_missing(case, rows_without, count)
     places_of_rows = {id(row): place for place, row in enumerate(answered)}
-    rows = [row for row in case.rows if id(row) in places_of_rows]
-    places = [places_of_rows[id(row)] for row in rows]
+    rows = []
+    places = []
+    for row in case.rows:
+        if id(row) in places_of_rows:
+            rows.append(row)
+            places.append(places_of_rows[id(row)])
     way = f"{IMAGE if images else ORDER} and {QUESTION}"
     return agreeing(case, way, rows, places, needed)
 
@@ -504,14 +508,15 @@ def by_cells(case: Case) -> Pairs | None:
             for row in alike.values():
                 answered[id(row)] = place
     rows = []
+    places = []
     without = []
     for row in case.wanted:
         if id(row) in answered:
             rows.append(row)
+            places.append(answered[id(row)])
         else:
             without.append(row)
     check_none_missing(case, without, len(case.wanted))
-    places = [answered[id(row)] for row in rows]
     return agreeing(case, f"{ORDER} and {QUESTION}", rows, places, len(case.wanted))
 
 
