@@ -46,6 +46,11 @@ LISTED = (
         "questions with five choices, of which the last says that none of the others is right",
         ("humblebench",),
     ),
+    Listed(
+        "llava_bench",
+        "60 questions about images from everywhere: responses rated beside GPT-4's answers",
+        ("llava_bench",),
+    ),
     Listed("mme", "yes/no questions about perception and cognition, two about each image", ("mme",)),
     Listed("mmhal", "free-form questions of eight types, rated from 0 to 6", ("mmhal",)),
     Listed(TRAINING, "training data: what is in an image, where, and what is not", ("object_enumeration",)),
