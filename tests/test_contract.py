@@ -376,6 +376,7 @@ def test_the_face():
     assert {*halluscope.__all__} == {
         *(
             "__version__",
+            "build",
             "compare",
             "get_benchmark",
             "list_benchmarks",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "__version__",
+    "build",
     "compare",
     "get_benchmark",
     "list_benchmarks",
@@ -55,6 +56,42 @@ def get_benchmark(name: str) -> Benchmark:
     from halluscope import registry
 
     return registry.benchmark(name)
+
+
+def build(
+    name: str,
+    source: str | Path | None = None,
+    *,
+    images: str | Path | None = None,
+    out: str | Path | None = None,
+    **options: Any,
+) -> Path:
+    """Build a dataset from its upstream files, as `halluscope build` does.
+
+    Args:
+        name: the name of the dataset, such as "pope".
+        source: the upstream file, or a folder that holds it; None downloads it.
+        images: the folder or the zip of the images; None downloads them, or leaves out the column `image`.
+        out: the folder to build; None is datasets/NAME under the working directory.
+        options: the other options of the command, such as `force` and `subset` (`halluscope build NAME --help`).
+
+    Returns:
+        The dataset's folder, for `datasets.load_dataset`.
+
+    Raises:
+        ValueError: for an unknown name, or sources that are not the published ones; nothing is written then.
+        OSError: if a source cannot be read or downloaded, or the folder cannot be written.
+    """
+    from halluscope import registry
+    from halluscope.paths import path_of
+
+    builder = registry.benchmark(name).builder(registry.dataset(name))
+    paths = {}
+    for option, value in (("source", source), ("images", images), ("out", out)):
+        if value is not None:
+            paths[option] = path_of(value)
+    folder: Path = builder.build(**paths, **options)
+    return folder
 
 
 def score(

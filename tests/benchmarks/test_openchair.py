@@ -455,7 +455,7 @@ def test_the_commands(built, tmp_path, tiny_t5, capsys, one_thread):
     file.write_text(json.dumps([{"image_id": n, "caption": text} for n, text in enumerate(SAID)]))
     store = ["--store", str(tmp_path / "store.sqlite")]
     about = ["openchair", "--responses", str(file), "--dataset", str(built), "--judges"]
-    assert cli.main(["plan", *about, str(tiny_t5), "--json", *store]) == 0
+    assert cli.main(["score", *about, str(tiny_t5), "--plan", "--json", *store]) == 0
     planned = json.loads(capsys.readouterr().out)
     assert (planned["total"]["left"], planned["total"]["questions"], planned["exact"]) == (5, 5, True)
     assert cli.main(["score", *about, str(tiny_t5), "--questions", "plain", "--quiet", *store]) == 0

@@ -236,7 +236,7 @@ def test_errors_with_words_of_their_own(broken, capsys, error, status, said):
     [
         "list",
         "score throne --help",
-        *(pytest.param(words, marks=pytest.mark.long) for words in ("--help", "info pope")),
+        *(pytest.param(words, marks=pytest.mark.long) for words in ("--help", "list pope")),
     ],
 )
 @pytest.mark.parametrize("end", ["| head -c 1 >/dev/null", ">&-"])

@@ -122,6 +122,7 @@ def expected_by_chance(layout: Layout) -> dict[str, float]:
     for name, adds in accuracies(layout, np.full(len(layout.yes), 0.5)).items():
         part = adds.values[adds.counts].sum()
         expected[name] = float(ratio(part, adds.counts.sum()))
+    expected["overall"] = (expected["aAcc"] + expected["qAcc"] + expected["fAcc"]) / 3
     yes = float(layout.yes.mean())
     expected["pct_diff"] = 0.5 - yes
     expected["fp_ratio"] = 1 - yes

@@ -71,7 +71,7 @@ LEAVES = {
 
 class HallusionBenchReport(JudgedReport):
     metric = METRIC
-    columns = ("qAcc", "fAcc", "easy_aAcc", "hard_aAcc", "aAcc")  # of Table 2
+    columns = ("qAcc", "fAcc", "easy_aAcc", "hard_aAcc", "aAcc", "overall")  # of Table 2, and VLMEvalKit's
     intervals = {"aAcc": "aAcc", "qAcc": "qAcc", "fAcc": "fAcc"}
     left_out = "sets"
     criteria = {}
@@ -122,8 +122,6 @@ class HallusionBenchReport(JudgedReport):
         yield f"{result['questions']:,} questions, {result['pairs']:,} pairs, {result['figures']:,} figures"
 
     def gaps(self, result: Values) -> Iterator[str]:
-        if result.get("overall"):
-            yield f"mean of aAcc, qAcc and fAcc: {percent(result['overall'])} %"
         if result.get("unread"):
             yield f"unreadable: {percent(result['unread'])} % (counted as uncertain)"
         if result.get("uncertain"):

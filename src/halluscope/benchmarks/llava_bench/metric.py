@@ -83,7 +83,6 @@ class LLaVABenchOptions(JudgedOptions):
 class LLaVABench(Judged):
     name = "llava_bench"
     title = "LLaVA-Bench (In-the-Wild)"
-    about = "60 questions about images from everywhere: responses rated beside GPT-4's answers"
     description = """\
 LLaVA-Bench (In-the-Wild) asks 60 questions about 24 images: indoor and outdoor scenes, memes, paintings, sketches. They
 ask for a short answer, for a description in detail, or for reasoning. A language model reads what people wrote about
@@ -129,7 +128,6 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
             id=("id",),
             columns=("file_name", "question", "category", "context", "answer"),
             own=("context", "answer", "category"),
-            upstream=("question_id", "image", "text"),
             image_key="file_name",
         ),
     )
