@@ -25,6 +25,7 @@ from halluscope.judging.judge import Margins, Pairs
 from halluscope.judging.questions import Question
 from halluscope.judging.votes import UNASKED, VoteResult
 from halluscope.paths import cache_folder, path_of
+from halluscope.validation import kind
 
 # SQLite's application_id and user_version: which program the file belongs to, and which form it has
 APPLICATION, FORM = 0x68616C6C, 5
@@ -257,8 +258,14 @@ class Record(Cache):
         self._replies |= {_noted(judge, request): reply for request, reply in replies.items()}
 
 
+def check_store(value: Any) -> None:
+    """Check that a user names a cache, or a path of one."""
+    kind("store", value, Cache | str | Path | None, "a path, or None for the user's cache")
+
+
 def cache_of(store: Cache | str | Path | None, fresh: bool = False) -> Cache:
     """Return the cache that a user names; a fresh one asks again."""
+    check_store(store)
     if not isinstance(store, Cache):
         return Cache(store, "refresh" if fresh else "write")
     if fresh and not isinstance(store, Record) and store.mode == "write":

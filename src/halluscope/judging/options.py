@@ -28,7 +28,7 @@ from halluscope.judging.prompts import PromptSpec
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.votes import VoteResult
 from halluscope.options import check_values, option
-from halluscope.validation import LARGEST_SEED, kind
+from halluscope.validation import LARGEST_SEED
 from halluscope.vocabularies import Vocabulary
 
 if TYPE_CHECKING:  # imported at first use, because a benchmark's options are read without its judges
@@ -45,9 +45,9 @@ def _number_or_name(word: str) -> str | int:
 
 
 def _check_store(value: Any) -> None:
-    from halluscope.judging.cache import Cache
+    from halluscope.judging.cache import check_store
 
-    kind("store", value, Cache | str | Path | None, "a path, or None for the user's cache")
+    check_store(value)
 
 
 @dataclass(frozen=True, kw_only=True)
