@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from halluscope import registry
 from halluscope.benchmark import QUESTION as QUESTION_OF_ROW
-from halluscope.benchmark import Benchmark
+from halluscope.benchmark import Benchmark, Dataset
 from halluscope.building import spec
 from halluscope.building.build_info import STATS, read_stats
 from halluscope.building.fetch import sha256_of
@@ -33,7 +33,7 @@ from halluscope.responses.reading import Reading
 from halluscope.responses.ways import IMAGE, ORDER, QUESTION, STATED_ROWS
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import changed, data_of_texts
-from halluscope.validation import texts
+from halluscope.validation import texts, word
 
 # How many bytes a file of responses may have so that an error about it also says what the file is, which is then read
 # a second time
@@ -119,7 +119,7 @@ def prepare(
         one.also,
         benchmark.partial_ok,
         wanted=partial(wanted, **choice),
-        only={column: options[column] for column in one.also if options.get(column)},
+        only=_chosen_parts(one, options),
         options=matching,
         prompt="" if QUESTION_OF_ROW in benchmark.prompt else benchmark.prompt,
         target=benchmark.target,
@@ -141,6 +141,16 @@ def prepare(
             )
         every.append(_ready(benchmark, found, options, index, len(responses)))
     return every
+
+
+def _chosen_parts(dataset: Dataset, options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the columns of which the user chooses a value, such as the sampling of POPE."""
+    chosen = {}
+    for column, known in dataset.also.items():
+        value = options.get(column)
+        if value is not None:
+            chosen[column] = word(column, value, known)
+    return chosen
 
 
 def _ready(
