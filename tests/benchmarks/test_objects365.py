@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 
-from halluscope import vocabularies
+from halluscope import cli, vocabularies
 from halluscope.benchmarks.throne import build as objects365
 from halluscope.benchmarks.throne.build import natural_k_shot
 from halluscope.benchmarks.throne.questions import PAPER
@@ -332,11 +332,11 @@ def test_too_few_images(folder: Path, tmp_path: Path):
 def test_command_line(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     argv = ["--source", str(folder / "zhiyuan_objv2_val.json"), "--names", str(folder / "names.csv")]
     argv += ["--no-images", "--subset", "--out", str(tmp_path / "out")]
-    assert builder.main(argv) == 2
+    assert cli.main(["build", "throne_objects365", *argv]) == 2
     assert "Which images? Name the paper's list with --ids FILE" in capsys.readouterr().err
-    assert builder.main([*argv, "--sample", "--ids", str(folder / "ids.txt")]) == 2
+    assert cli.main(["build", "throne_objects365", *argv, "--sample", "--ids", str(folder / "ids.txt")]) == 2
     assert "or draw new images with --sample; not both" in capsys.readouterr().err
-    assert builder.main([*argv, "--sample", "--shots", "1"]) == 0
+    assert cli.main(["build", "throne_objects365", *argv, "--sample", "--shots", "1"]) == 0
     assert "365 images" in capsys.readouterr().out
     for options in ({"ids": None}, {"sample": True, "ids": folder / "ids.txt"}):
         with pytest.raises(BuildError, match=r"Which images\? Name the paper's list with --ids.*; not both"):

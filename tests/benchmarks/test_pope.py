@@ -580,14 +580,14 @@ def test_classes_that_are_a_part_of_a_vocabulary_are_asked_about_as_the_whole_is
 
 def test_building_new_questions(table, tmp_path, capsys):
     options = ["--from-annotations", str(tmp_path / "mine.json"), "--out", str(tmp_path / "out")]
-    assert builder.main([*options, "--images-count", "10", "--objects", "2", "--seed", "3"]) == 0
+    assert cli.main(["build", "pope", *options, "--images-count", "10", "--objects", "2", "--seed", "3"]) == 0
     rows = load_dataset(str(tmp_path / "out"), split="test", cache_dir=str(tmp_path / "hf"))
     assert len(rows) == 10 * 4 * 3
     card = (tmp_path / "out" / "README.md").read_text()
     assert "10 images, seed 3" in card and "license: other" in card
-    assert builder.main([*options, "--force"]) == 2
+    assert cli.main(["build", "pope", *options, "--force"]) == 2
     assert "500 images are asked for" in capsys.readouterr().err
-    assert builder.main([*options, "--force", "--source", str(tmp_path)]) == 2
+    assert cli.main(["build", "pope", *options, "--force", "--source", str(tmp_path)]) == 2
     assert "mine.json are given; expected one of them" in capsys.readouterr().err
 
 

@@ -11,7 +11,7 @@ from datasets import Dataset, Image, Value, load_dataset
 from huggingface_hub import DatasetCard
 from PIL import Image as Pillow
 
-from halluscope import vocabularies
+from halluscope import cli, vocabularies
 from halluscope.benchmarks.pope import complete as pope_c
 from halluscope.benchmarks.pope.joined import Joined
 from halluscope.benchmarks.throne.build import write as write_presence
@@ -292,7 +292,7 @@ def test_what_is_built_in_the_working_directory_is_the_source(
     ):
         builder.build(subset=True)
     throne(tmp_path).rename(_home(tmp_path, "throne_coco"))
-    assert builder.main(["--subset"]) == 0
+    assert cli.main(["build", "pope_c", "--subset"]) == 0
     assert stats(tmp_path / "datasets" / "pope_c")["name"] == "pope_c"
 
 
@@ -303,8 +303,8 @@ def _home(folder: Path, name: str) -> Path:
 
 def test_command_line(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     argv = ["--source", str(source), "--out", str(tmp_path / "out")]
-    assert builder.main(argv) == 2
-    assert builder.main([*argv, "--subset"]) == 0
+    assert cli.main(["build", "pope_c", *argv]) == 2
+    assert cli.main(["build", "pope_c", *argv, "--subset"]) == 0
     said = capsys.readouterr().out
     assert "16 questions, 4 images, 4 classes, 6 yes, 10 no (a subset)" in said
     assert f"load_dataset('{tmp_path / 'out'}', 'questions', split='validation')" in said

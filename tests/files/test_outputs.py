@@ -28,10 +28,10 @@ def source(tmp_path: Path) -> Path:
 
 def command(kind: str, source: Path, out: Path) -> list[str]:
     return {
-        "review": f"review make {source} --sample 2 --images {source.parent} --out {out}",
-        "lines": f"parallel {source} --out {out}.jsonl --first {out}-first.jsonl",
-        "folders": f"parallel {source} --out {out} --first {out}-first",
-        "both": f"parallel {source} --out {out} --first {out}-first.jsonl",
+        "review": f"study sheet make {source} --sample 2 --images {source.parent} --out {out}",
+        "lines": f"study parallel {source} --out {out}.jsonl --first {out}-first.jsonl",
+        "folders": f"study parallel {source} --out {out} --first {out}-first",
+        "both": f"study parallel {source} --out {out} --first {out}-first.jsonl",
     }[kind].split()
 
 
