@@ -40,6 +40,7 @@ class Command(NamedTuple):
     example: str = ""  # {name} is the benchmark or dataset, {dataset} a dataset of the benchmark
     follows: str = ""  # `BENCHMARK` or `DATASET` if such a name follows
     is_made: bool = False  # whether `function` returns the command, without a name
+    alone: str = ""  # "module:name" of the function for no name, where one `follows`
     commands: tuple["Command", ...] = ()  # its own commands
 
     @property
@@ -73,6 +74,7 @@ COMMANDS: Mapping[str, Sequence[Command]] = {
             "score:command_of",
             "halluscope score {name} --responses answers.jsonl --dataset {dataset} --out runs/mine",
             follows=BENCHMARK,
+            alone="score_folder:score_folder",
         ),
     ),
     "Look at it": (
@@ -315,6 +317,8 @@ def _add(app: App, command: Command, words: Sequence[str], **where: Any) -> None
         rest = words[1:] if is_named else []
         for place, inner in enumerate(command.commands):
             _add(sub, inner, rest, sort_key=place)
+        if command.alone and is_named and list(rest[:1]) and rest[0].startswith("--"):
+            sub.default(imported(f"halluscope.cli.{command.alone}"))
         if command.follows:
             for name in names_of(command):
                 _add_name(sub, command, name, is_named=list(rest[:1]) == [name.typed])

@@ -74,9 +74,16 @@ class Inspection:
     columns: Mapping[str, str] = field(default_factory=dict)
     odd: Mapping[str, int] = field(default_factory=dict)  # what is odd -> in how many rows
     figures: Mapping[str, float] = field(default_factory=dict)  # the scores that it prints
-    command: str = ""  # the command that scores it; "" if it cannot be scored
+    words: Sequence[str] = ()  # of the command that scores it; () if it cannot be scored
     remarks: Sequence[str] = ()  # what a user should know of the column with the responses
     problem: str = ""  # why `score` may refuse it, as far as its content tells
+
+    @property
+    def command(self) -> str:
+        """The command that scores it, for people; "" if it cannot be scored."""
+        if not self.words:
+            return ""
+        return f"halluscope {' '.join(map(one_line, self.words))}"
 
     def __str__(self) -> str:
         """Return one line."""
@@ -104,11 +111,10 @@ class Inspection:
 
     def row(self) -> dict[str, Any]:
         """Return what is known, for JSON."""
-        known = {}
-        for name, value in vars(self).items():
-            if value:
-                known[name] = value
-        return known
+        facts = dict(vars(self))
+        del facts["words"]
+        facts["command"] = self.command
+        return {name: value for name, value in facts.items() if value}
 
 
 @dataclass(frozen=True)
@@ -273,13 +279,13 @@ def _with_command(inspection: Inspection, recognised: Recognised, columns: _Colu
     source = recognised.dataset or DATASET
     if recognised.dataset is None:
         source = first.name
-    command = f"halluscope score {benchmark.name} --responses {one_line(inspection.file)} --dataset {source}"
+    words = ["score", benchmark.name, "--responses", inspection.file, "--dataset", source]
     if benchmark.judges and not benchmark.judges.default:
-        command += f" --{benchmark.judges.option} {JUDGE}"
+        words += [f"--{benchmark.judges.option}", JUDGE]
     lacks = CUT in inspection.odd or LACKING in inspection.odd
     if recognised.is_part or lacks or is_part(benchmark, inspection.rows):
-        command += " --partial"
-    return replace(inspection, columns=roles, command=command)
+        words.append("--partial")
+    return replace(inspection, columns=roles, words=words)
 
 
 # The column with the responses
@@ -368,12 +374,11 @@ def _of_completions(name: str, replies: Sequence[str]) -> Inspection:
         module = benchmark.module("metric")
         if hasattr(module, "are_replies") and module.are_replies(replies):
             source = registry.first_dataset(benchmark).name
-            command = (
-                f"halluscope score {benchmark.name} --responses {FILE} --dataset {source} "
-                f"{module.HOW_READ.replace(FILE_OF_REPLIES, one_line(name))}"
-            )
+            words = ["score", benchmark.name, "--responses", FILE, "--dataset", source]
+            for word in module.HOW_READ.split():
+                words.append(word.replace(FILE_OF_REPLIES, name))
             benchmarks = [benchmark.name]
-            return Inspection(name, VERDICTS, len(replies), benchmarks, about=IN_ORDER, command=command)
+            return Inspection(name, VERDICTS, len(replies), benchmarks, about=IN_ORDER, words=words)
     return Inspection(name, VERDICTS, len(replies), about=IN_ORDER)
 
 

@@ -178,17 +178,20 @@ def check_options(options: Values) -> None:
 
 
 def folders(paths: Sequence[str | Path]) -> list[Path]:
-    """Return the folders of runs: each of these folders that is a run, or the runs in it."""
-    found: list[Path] = []
-    for folder in map(path_of, paths):
-        is_run = (folder / RUN).is_file()
-        inner = [folder] if is_run else sorted(file.parent for file in folder.glob(f"*/{RUN}"))
+    """Return the folders of runs: each of these folders that is a run, or the runs in it and in its folders."""
+    runs: list[Path] = []
+    for path in paths:
+        folder = path_of(path)
+        inner = [folder]
+        if not (folder / RUN).is_file():
+            files = [*folder.glob(f"*/{RUN}"), *folder.glob(f"*/*/{RUN}")]
+            inner = sorted(file.parent for file in files)
         if not inner:
             raise RunError(
                 f"There is no run in {folder}; expected a folder that `halluscope score NAME ... --out FOLDER` wrote."
             )
-        found += inner
-    return found
+        runs += inner
+    return runs
 
 
 def read(folder: Path) -> Run:

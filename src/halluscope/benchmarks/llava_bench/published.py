@@ -10,7 +10,7 @@ TABLES = (
     PublishedTable(
         file=FOLDER / "llava_bench.csv",
         title="LLaVA-Bench (In-the-Wild)",
-        source="the authors' Model Zoo",
+        source="Table in the authors' Model Zoo",
         url="https://github.com/haotian-liu/LLaVA/blob/main/docs/MODEL_ZOO.md",
         not_in_percent=("score", "score/conv", "score/detail", "score/complex"),
         highest=1000,

@@ -1,0 +1,45 @@
+"""`halluscope score --responses FOLDER`: each file under the benchmark that `inspect` names."""
+
+import json
+import shutil
+
+import pytest
+
+import halluscope
+from halluscope import cli
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def test_a_folder_becomes_a_table(upstream, tmp_path, monkeypatch, capsys):
+    """LLaVA's own responses to POPE, under two names; a file that is none is named, and left out."""
+    monkeypatch.chdir(tmp_path)
+    halluscope.build("pope", upstream / "pope")
+    (file,) = (upstream / "wild/Haoming2000__VLM-Benchmarks").glob("*llava-v1.5-13b.jsonl")
+    (tmp_path / "files").mkdir()
+    shutil.copy(file, tmp_path / "files/llava 13b.jsonl")
+    no = [{**json.loads(line), "text": "No"} for line in file.read_text().splitlines()]
+    for row in no:
+        row["model_id"] = "no-man"
+    (tmp_path / "files/no.jsonl").write_text("\n".join(map(json.dumps, no)))
+    (tmp_path / "files/notes.txt").write_text("Not responses.")
+    (tmp_path / "files/.hidden").write_text("{}")
+    assert cli.main(["score", "--responses", "files", "--out", "runs"]) == 0
+    out, err = capsys.readouterr()
+    assert "notes.txt is left out" in err and ".hidden" not in err
+    assert "halluscope score pope --responses files/llava 13b.jsonl files/no.jsonl --dataset pope" in out
+    assert "Next: `halluscope table runs`." in err
+    table = halluscope.table("runs", preset="decoding")
+    assert round(table["llava-v1.5-13b"]["pope/f1_mean"], 3) == 0.859
+    assert table["no-man"]["pope/accuracy"] == pytest.approx(0.5, abs=0.02)
+
+
+def test_what_cannot_be_scored_is_said(tmp_path, capsys):
+    file = tmp_path / "one.json"
+    file.write_text("[]")
+    assert cli.main(["score", "--responses", str(file), "--out", str(tmp_path / "runs")]) == 2
+    assert "expected a folder with files of responses" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    assert cli.main(["score", "--responses", str(tmp_path / "empty"), "--out", str(tmp_path / "runs")]) == 2
+    assert "No file in" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
