@@ -3,6 +3,7 @@
 An interrupt while the package is still imported ends as quietly as a later one, which `halluscope.cli.main` tells.
 """
 
+import os
 import sys
 
 INTERRUPTED = 130
@@ -10,6 +11,9 @@ INTERRUPTED = 130
 
 def run() -> int:
     """Run the command of this process, and return its exit status."""
+    os.environ.setdefault(
+        "ARROW_DEFAULT_MEMORY_POOL", "system"
+    )  # Arrow's own keeps memory that it no longer uses
     try:
         from halluscope.cli import main
 

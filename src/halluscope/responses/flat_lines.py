@@ -29,9 +29,11 @@ def read(file: Path) -> Table | None:
     kinds = _kinds(content[:end])
     if not kinds or len(kinds) > limits.most("columns") or count > limits.most("rows"):
         return None
-    columns = _columns(content, kinds)
-    if columns is None or len(next(iter(columns.values()))) != count:
+    arrow = _arrow_table(content, kinds)
+    del content  # as large as the file
+    if arrow is None or arrow.num_rows != count:
         return None
+    columns = {name: arrow.column(name).to_pylist() for name in arrow.column_names}
     return Table(str(file), Lines(str(file), range(1, count + 1)), (), columns, columns)
 
 
@@ -47,8 +49,8 @@ def _kinds(line: bytes) -> dict[str, type]:
     return kinds if set(kinds.values()) <= {str, int, bool} else {}
 
 
-def _columns(content: bytes, kinds: dict[str, type]) -> dict[str, list[Any]] | None:
-    """Return the columns of JSON lines whose values are of these types; None if one is of another, or null."""
+def _arrow_table(content: bytes, kinds: dict[str, type]) -> Any:
+    """Return the `pyarrow.Table` of JSON lines whose values are of these types; None if one is of another, or null."""
     import pyarrow as pa
     from pyarrow import json as arrow_json
 
@@ -65,10 +67,6 @@ def _columns(content: bytes, kinds: dict[str, type]) -> dict[str, list[Any]] | N
         table = arrow_json.read_json(pa.BufferReader(content), blocks, options)
     except (UnicodeError, pa.ArrowException):
         return None
-    columns = {}
-    for name in table.column_names:
-        column = table.column(name)
-        if column.null_count:
-            return None
-        columns[name] = column.to_pylist()
-    return columns
+    if any(column.null_count for column in table.columns):
+        return None
+    return table
