@@ -99,7 +99,7 @@ def data_of(name: str, rows: Iterable[Iterable[object]]) -> str:
 
 def data_of_texts(name: str, rows: Iterable[Iterable[str]]) -> str:
     """Do the same for rows of texts, in half the time."""
-    return _identified(name, [BETWEEN_VALUES.join(row) for row in rows])
+    return _identified(name, list(map(BETWEEN_VALUES.join, rows)))
 
 
 def data_of_objects(

@@ -24,7 +24,7 @@ def as_words(values: Any, any_case: bool = False) -> Any:
         labels = listed("values", values, "a list")
     except ValueError:
         return values
-    if {type(label) for label in labels} != {str}:
+    if set(map(type, labels)) != {str}:
         return [as_word(label, any_case) for label in labels]
     if not any_case:
         return labels
