@@ -53,6 +53,10 @@ PARTS = (
     f"{THRONE} UPSTREAM/responses/{FIVE} --out OUT/throne --json > OUT/throne.json",
     f"{CHAIR} UPSTREAM/responses/{FIVE} --out OUT/chair --json > OUT/chair.json",
     "halluscope study correlate OUT/throne.json OUT/chair.json --scores f0.5_cls chair_i",
+    "Both in one table, as a paper prints it. The five were asked different prompts, so this compares what people "
+    "published, not models under one prompt:",
+    "halluscope table OUT/chair OUT/throne --scores chair/chair_s chair/chair_i chair/recall throne/precision_cls "
+    "throne/recall_cls throne/f0.5_cls --format latex",
     "Do they read the same classes out of a response? THRONE's supplement (section 4) finds that they do in 69.7 % of "
     "the responses:",
     "halluscope study agree OUT/throne OUT/chair --format markdown",
