@@ -94,12 +94,12 @@ def data_of(name: str, rows: Iterable[Iterable[object]]) -> str:
     for row in rows:
         values = [str(value) for value in row]
         lines.append(BETWEEN_VALUES.join(values))
-    return _identified(name, lines)
+    return data_of_lines(name, lines)
 
 
 def data_of_texts(name: str, rows: Iterable[Iterable[str]]) -> str:
     """Do the same for rows of texts, in half the time."""
-    return _identified(name, list(map(BETWEEN_VALUES.join, rows)))
+    return data_of_lines(name, list(map(BETWEEN_VALUES.join, rows)))
 
 
 def data_of_objects(
@@ -116,8 +116,8 @@ def data_of_objects(
     return data_of_texts(name, rows)
 
 
-def _identified(name: str, lines: list[str]) -> str:
-    """Identify rows that were written as lines."""
+def data_of_lines(name: str, lines: list[str]) -> str:
+    """Do the same for rows that are written as lines, their values divided by `BETWEEN_VALUES`."""
     import hashlib
 
     lines.sort()

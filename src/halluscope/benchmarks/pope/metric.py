@@ -20,7 +20,7 @@ from halluscope.metric import Options, Scores
 from halluscope.options import Option, check_effect, option, takes
 from halluscope.reading.yes_no_labels import as_words
 from halluscope.responses import parsers
-from halluscope.signature import data_of_texts
+from halluscope.signature import BETWEEN_VALUES, data_of_lines, data_of_texts
 from halluscope.stats.counts import Cells
 from halluscope.stats.intervals import Counts, refusal
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, ratio
@@ -335,8 +335,12 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
         return refused
 
     def data(self, rows: Questions) -> str:
+        known = (rows.image_ids, rows.objects, rows.sampling, rows.questions)
+        if all(values is None for values in known):  # each row is one of two lines
+            line_of = {answer: BETWEEN_VALUES.join(["", "", "", "", answer]) for answer in set(rows.answers)}
+            return data_of_lines(self.name, [line_of[answer] for answer in rows.answers])
         columns: list[Iterable[str]] = []
-        for values in (rows.image_ids, rows.objects, rows.sampling, rows.questions):
+        for values in known:
             if values is None:
                 columns.append([""] * len(rows.answers))
             else:
