@@ -6,6 +6,7 @@ import json
 import os
 import re
 import reprlib
+import shlex
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
@@ -57,6 +58,15 @@ def one_line(text: object, longest: int | None = None) -> str:
     if longest is None or len(line) <= longest:
         return line
     return f"{line[: longest - 1]}..."
+
+
+def typed(words: Iterable[str]) -> str:
+    """Return the words of a command as one types them in a shell.
+
+    >>> typed(["inspect", "my file.json"])
+    "halluscope inspect 'my file.json'"
+    """
+    return shlex.join(["halluscope", *map(one_line, words)])
 
 
 def short_repr(value: Any, longest: int = 80) -> str:

@@ -11,7 +11,7 @@ from halluscope.cli import commands
 from halluscope.cli.parameters import OUTPUT, Folder
 from halluscope.files.writing import check_new
 from halluscope.inspection.inspecting import DATASET, JUDGE, Inspection, inspect
-from halluscope.sanitize import one_line, short_repr
+from halluscope.sanitize import one_line, short_repr, typed
 from halluscope.terminal import say, tell, tell_error
 
 
@@ -59,7 +59,7 @@ def score_folder(
             "--out",
             str(out / place(group, groups)),
         ]
-        say(f"halluscope {' '.join(map(one_line, words))}\n")
+        say(f"{typed(words)}\n")
         try:
             commands.run(words, words)
         except (ValueError, OSError, ImportError) as error:

@@ -30,7 +30,7 @@ from halluscope.responses.names import IDS, IMAGES, QUESTIONS, SAYS
 from halluscope.responses.repeats import places_of_repeats
 from halluscope.responses.table import Table, kinds
 from halluscope.responses.unfolding import numbers
-from halluscope.sanitize import one_line
+from halluscope.sanitize import one_line, typed
 
 # What a file can hold
 RESPONSES = "responses"
@@ -83,7 +83,7 @@ class Inspection:
         """The command that scores it, for people; "" if it cannot be scored."""
         if not self.words:
             return ""
-        return f"halluscope {' '.join(map(one_line, self.words))}"
+        return typed(self.words)
 
     def __str__(self) -> str:
         """Return one line."""
