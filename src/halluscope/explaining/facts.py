@@ -82,10 +82,23 @@ def prompts_of(explanation: Explanation, file: str) -> list[dict[str, Any]]:
 # What parsers read differently
 
 
+@dataclass(frozen=True)
+class Scored:
+    """A row that a protocol scores."""
+
+    identity: Mapping[str, Any]  # its id
+    text: str  # the response
+    found: Values  # what was found in it
+
+
 def readings(explanation: Explanation, examples: int) -> Iterator[dict[str, Any]]:
     """Yield what each two parsers read differently in each file, if the benchmark has a table of rows."""
-    if not explanation.benchmark.items:
+    if not explanation.benchmark.items or len(explanation.protocols) == 1:
         return
+    scored: dict[tuple[str, str], dict[str, Scored]] = {}  # by protocol and file
+    for protocol in explanation.protocols:
+        for file in explanation.files:
+            scored[protocol.name, file] = rows_of(explanation, protocol, file)
     compared: list[set[str]] = []
     for first, second in combinations(explanation.protocols, 2):
         parsers = {repr(first.parser), repr(second.parser)}
@@ -93,18 +106,20 @@ def readings(explanation: Explanation, examples: int) -> Iterator[dict[str, Any]
             continue
         compared.append(parsers)
         for file in explanation.files:
-            yield read_otherwise(explanation, first, second, file, examples)
+            unlike = read_otherwise(
+                explanation, scored[first.name, file], scored[second.name, file], examples
+            )
+            yield {"responses": file, "first": first.name, "second": second.name, **unlike}
 
 
 def read_otherwise(
-    explanation: Explanation, first: Protocol, second: Protocol, file: str, examples: int
+    explanation: Explanation, rows: Mapping[str, Scored], others: Mapping[str, Scored], examples: int
 ) -> dict[str, Any]:
-    """Return how many of the responses that both protocols score are read differently, and examples of each kind."""
-    others = rows_of(explanation, second, file)
+    """Return how many of the responses that two protocols score are read differently, and examples of each kind."""
     count = 0
     common = 0
     kinds: dict[str, dict[str, Any]] = defaultdict(dict)  # kind of difference -> an example per text
-    for key, row in rows_of(explanation, first, file).items():
+    for key, row in rows.items():
         if key not in others:
             continue
         common += 1
@@ -120,23 +135,7 @@ def read_otherwise(
             count += 1
             example = {**row.identity, "text": row.text, "first": by_first, "second": by_second}
             kinds[repr((by_first, by_second))].setdefault(row.text, example)
-    return {
-        "responses": file,
-        "first": first.name,
-        "second": second.name,
-        "read_otherwise": count,
-        "of": common,
-        "examples": in_turns(kinds)[:examples],
-    }
-
-
-@dataclass(frozen=True)
-class Scored:
-    """A row that a protocol scores."""
-
-    identity: Mapping[str, Any]  # its id
-    text: str  # the response
-    found: Values  # what was found in it
+    return {"read_otherwise": count, "of": common, "examples": in_turns(kinds)[:examples]}
 
 
 def rows_of(explanation: Explanation, protocol: Protocol, file: str) -> dict[str, Scored]:
