@@ -185,7 +185,14 @@ def write_vlmevalkit_without_images(answers, folder):
     return write_lines(folder / "model_MME.jsonl", lines)
 
 
-FORMS = [write_vlmevalkit_without_images, write_llava, write_lmms_eval, write_lmms_eval_in_short, write_vlmevalkit, write_authors]
+FORMS = [
+    write_llava,
+    write_lmms_eval,
+    write_lmms_eval_in_short,
+    write_vlmevalkit,
+    write_vlmevalkit_without_images,
+    write_authors,
+]
 
 
 @needs_upstream
@@ -277,7 +284,9 @@ def test_without_images_both_questions_about_one_follow_each_other(answers, tmp_
     file = write_vlmevalkit_without_images(answers, tmp_path)
     lines = file.read_text().splitlines()
     file.write_text("\n".join(lines[1:] + lines[:1]))
-    with pytest.raises(ValueError, match="line 1 states no image, and asks with the next response not what the"):
+    with pytest.raises(
+        ValueError, match="line 1 states no image, and asks with the next response not what the"
+    ):
         halluscope.score("mme", file, QUESTIONS)
 
 

@@ -71,7 +71,7 @@ def _fits(row: PublishedRow, chosen: Mapping[str, str]) -> bool:
 
 
 def of(benchmark: Benchmark, options: Mapping[str, Any]) -> list[Published]:
-    """Return the published results on the dataset that these options choose, the paper's first; [] if there are none."""
+    """Return the published results on the dataset that these options choose, the paper's first; [] for none."""
     dataset = dataset_of(benchmark, options)
     if dataset is None:
         return []

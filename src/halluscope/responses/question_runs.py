@@ -69,7 +69,9 @@ def image_by_image(asked: Sequence[Asked], questions: Sequence[str]) -> list[int
     return rows
 
 
-def images_in_any_order(asked: Sequence[Asked], questions: Sequence[str], answers: Sequence[str]) -> list[int]:
+def images_in_any_order(
+    asked: Sequence[Asked], questions: Sequence[str], answers: Sequence[str]
+) -> list[int]:
     """Return the rows that the first responses answer, up to the first response that fits no row.
 
     Responses come image by image, and images in any order. Of images with the same questions, the first is taken that

@@ -399,7 +399,7 @@ def _number_of_question(case: Case, place: int, numbers: Sequence[int]) -> int:
 def by_questions_of_images(case: Case) -> Pairs:
     """Match responses that state no image by the questions about one, which follow one another.
 
-    Images that ask the same and have the same right answers are taken in the dataset's order: no score tells them apart.
+    Images with the same questions and right answers are taken in the dataset's order: no score tells them apart.
     """
     asked = []
     for row in case.wanted:
@@ -415,7 +415,7 @@ def by_questions_of_images(case: Case) -> Pairs:
         raise UnknownId(
             f"{case.where(len(answered))} states no image, and asks with the next response not what the dataset asks "
             f"about one; expected the name of the image, such as {case.wanted[0].file_name}, in each response, or the "
-            "responses to the questions about an image one after the other, each with its question and the right answer."
+            "responses to the questions about an image one after the other, each with its question and right answer."
         )
     place_of = dict(zip(answered, range(len(answered)), strict=True))
     numbers = sorted(answered)
@@ -428,7 +428,9 @@ def by_questions_of_images(case: Case) -> Pairs:
 def _longest_question(case: Case, place: int, known: Collection[str]) -> str:
     """Return the longest known question that stands in what a response states; "" for none."""
     texts = _texts_that_ask(case, place)
-    return max((question for question in known if any(question in text for text in texts)), key=len, default="")
+    return max(
+        (question for question in known if any(question in text for text in texts)), key=len, default=""
+    )
 
 
 def _texts_that_ask(case: Case, place: int) -> list[str]:

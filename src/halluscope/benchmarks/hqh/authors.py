@@ -24,7 +24,9 @@ from halluscope.paths import path_of
 from halluscope.sanitize import encodable, short_repr
 
 URL = "https://github.com/HQHBench/HQHBench/blob/main/utils.py"
-SHA256 = "9c477587942c5f25c875b814f65802c316a218f1fddf66c7f4899ec026869494"  # with a line feed at each line's end
+SHA256 = (
+    "9c477587942c5f25c875b814f65802c316a218f1fddf66c7f4899ec026869494"  # with a line feed at each line's end
+)
 
 # What stands in the places of the authors' prompt, in its order
 PLACES = ("question", "reference", "caption", "details", "answer")
@@ -34,9 +36,7 @@ MOST_DIGITS = 6  # more extra claims are a mistake
 MARKS = r"[ \t*_`#>\[\]\"-]*"
 ANSWER = re.compile(rf"^{MARKS}Answer{MARKS}:{MARKS}(.*)$", re.IGNORECASE | re.MULTILINE)
 VERDICT = re.compile(r"(correct|incorrect)\b(?!\W*(?:/|\bor\b)\W*(?:in)?correct)", re.IGNORECASE)
-CLAIMS = re.compile(
-    rf"^{MARKS}Extra Contradictory Claims{MARKS}:{MARKS}(.*)$", re.IGNORECASE | re.MULTILINE
-)
+CLAIMS = re.compile(rf"^{MARKS}Extra Contradictory Claims{MARKS}:{MARKS}(.*)$", re.IGNORECASE | re.MULTILINE)
 NUMBER = re.compile(rf"(\d{{1,{MOST_DIGITS}}})(?!\d)(.*)")
 
 OFFICIAL_CLAIMS = re.compile(r"Extra Contradictory Claims: ?(\d+)(.*)")
@@ -72,7 +72,7 @@ def read_words(reply: str, response: str = "") -> Verdict | None:
 
     >>> read_words("**Answer:** Correct\\nExtra Contradictory Claims: [1], the dog").numbers
     {'correct': 1.0, 'extra_claims': 1.0}
-    >>> read_words("Answer: Correct / Incorrect\\nExtra Contradictory Claims: 0") is read_words("Answer: Correct") is None
+    >>> read_words("Answer: Correct / Incorrect\\nExtra Contradictory Claims: 0") is None
     True
     """
     if refusal_of_words(reply, response) is not None:

@@ -86,9 +86,13 @@ class HQHOptions(JudgedOptions):
         super().__post_init__()
         values = vars(self)
         if self.prompts == AUTHORS:
-            check_effect(values, ["claims"], "a reply to the authors' prompt states a number, and all of it counts")
+            check_effect(
+                values, ["claims"], "a reply to the authors' prompt states a number, and all of it counts"
+            )
         else:
-            check_effect(values, ["reading"], "only replies to the authors' prompt (prompts='authors') are read so")
+            check_effect(
+                values, ["reading"], "only replies to the authors' prompt (prompts='authors') are read so"
+            )
         if self.prompts != AUTHORS or self.ratings is not None:
             why = "no judge is asked in the authors' words, which takes prompts='authors' and no ratings"
             check_effect(values, ["template"], why)
@@ -168,8 +172,8 @@ relation, comparison, environment, OCR) and by level (object, attribute, scene).
             return prompt
         if options.template is None:
             raise ValueError(
-                "prompts is 'authors', and no template is named; expected the path of the authors' utils.py as template "
-                f"(--template FILE), which holds their words: {authors.URL}."
+                "prompts is 'authors', and no template is named; expected the path of the authors' utils.py as "
+                f"template (--template FILE), which holds their words: {authors.URL}."
             )
         return replace(prompt, template=authors.load_template(options.template))
 
@@ -272,11 +276,12 @@ def compute(predictions: Sequence[str], references: Sequence[Any], **options: An
         `main_hal/object`; `main_hal/attribute` is the level (colours and actions), and the type "attribute" is
         `main_hal/color`. With "reference-only", `extra_hal` and `overall_hal` are NaN. A claim counts once, and only if
         the judge quotes it from the response (a warning counts the other quotes); with `claims="all"`, each one that
-        the judge names counts, as in equation 5, and so does each with `prompts="authors"`. `unjudged`, the share of responses without a judgement, which count in
-        no score, neither as right nor as wrong. `counts`, the counts behind the scores, for "all", each type and each
-        level, summed over the repeats: how many main answers were `judged`, and how many of these are `wrong`; how many
-        responses were `searched` for extra claims, and how many `extra_claims` they hold; and how many were
-        `judged_in_full`, and how many of these `hallucinated` in either way (None if nobody looked).
+        the judge names counts, as in equation 5, and so does each with `prompts="authors"`. `unjudged`, the share of
+        responses without a judgement, which count in no score, neither as right nor as wrong. `counts`, the counts
+        behind the scores, for "all", each type and each level, summed over the repeats: how many main answers were
+        `judged`, and how many of these are `wrong`; how many responses were `searched` for extra claims, and how many
+        `extra_claims` they hold; and how many were `judged_in_full`, and how many of these `hallucinated` in either way
+        (None if nobody looked).
         A mean or share of nothing is NaN. Also `questions`, `images`; `mean_words`, the mean length of the responses;
         `thoughts`, how many responses held thoughts that were removed; `unfinished_thoughts`, how many are a thought
         without an end; `signature`; `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap,
