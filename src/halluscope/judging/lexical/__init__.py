@@ -96,12 +96,7 @@ class LexicalJudge:
         columns = np.array([self._column[question.object] for question in questions], dtype=np.int64)
         order = np.argsort(pairs[:, 0], kind="stable")
         rows, starts = np.unique(pairs[order, 0], return_index=True)
-        unread = []
-        for row in rows:
-            if texts[row] not in self._implied:
-                unread.append(texts[row])
-        unread = list(dict.fromkeys(unread))
-        reading = zip(unread, map_texts(self._columns_in, unread), strict=True)
+        reading = self._read_new([texts[row] for row in rows])
         for indices in np.split(order, starts[TEXTS_A_BATCH::TEXTS_A_BATCH]):
             batch, text_of = np.unique(pairs[indices, 0], return_inverse=True)
             present = np.full((len(batch), len(self._classes)), votes.NO, dtype=np.int8)
@@ -111,6 +106,14 @@ class LexicalJudge:
                     self._implied[text] = implied
                 present[place, self._implied[texts[row]]] = votes.YES
             yield indices, present[text_of, columns[pairs[indices, 1]]]
+
+    def _read_new(self, texts: Iterable[str]) -> Iterator[tuple[str, list[int]]]:
+        """Return the texts that were not read before, each with the numbers of the classes that it implies."""
+        unread = []
+        for text in dict.fromkeys(texts):
+            if text not in self._implied:
+                unread.append(text)
+        return zip(unread, map_texts(self._columns_in, unread), strict=True)
 
     def _columns_in(self, text: str) -> list[int]:
         """Return the numbers of the classes that a text implies."""
@@ -269,5 +272,8 @@ def _misspellings(words: dict[str, list[str]], names: frozenset[str]) -> dict[st
     for phrases in words.values():
         known.update(phrases)
     long = names | (SPELLING.as_usual & known)
-    meant = spelling.misspellings(sorted(long)) | spelling.common()
-    return {typed: word for typed, word in meant.items() if typed not in known and word in known}
+    meant = {}
+    for typed, word in (spelling.misspellings(sorted(long)) | spelling.common()).items():
+        if word in known and typed not in known:
+            meant[typed] = word
+    return meant

@@ -53,14 +53,14 @@ def is_counted_zero(mention: Candidate) -> bool:
     before = words_before(mention.words, mention.index, 5)
     if "of" not in before or ABSENT.counts.isdisjoint(before):
         return False
-    following = mention.words[mention.end : mention.end + NEAR]
+    following = mention.following(NEAR)
     pairs = itertools.pairwise(following)
     return any(verb in ABSENT.counted and value in ABSENT.zeros for verb, value in pairs)
 
 
 def is_what_lacks(mention: Candidate) -> bool:
     """Whether an object is what something lacks: "A clock is the only thing that the room lacks"."""
-    following = mention.words[mention.end : mention.end + NEAR + 4]
+    following = mention.following(NEAR + 4)
     if at(following, 0) not in COPULAS:
         return False
     if at(following, 1) not in {"the", "one", "something"}:

@@ -364,14 +364,12 @@ def _is_part(mention: Candidate, kind: PartKind, near: Sequence[Candidate], is_f
     """Whether a mention is a part of what is named near it; `is_first` if its class is not named before."""
     words = mention.words
     start = mention.start
-    end = mention.end
     first = max(0, mention.index - NEAR)
     wholes = [place for place in range(first, mention.index) if words[place] in kind.wholes]
     if any(place >= start and place in mention.sentence.possessive for place in wholes):
         return True
-    if mention.after == "of":  # "the white toilet"
-        is_determined = at(words, end + 1) in GRAMMAR.definite | {"a", "an"}
-        return is_determined and not kind.wholes.isdisjoint(words[end + 2 : end + 5])
+    if mention.after == "of":
+        return _is_of_whole(mention, kind)
     if wholes and "its" in words[max(0, start - 1) : start + 1]:
         return _animals().isdisjoint(words[first:start])
     is_known = words[start] == "the" and is_first and mention.after not in PARTS.places
@@ -390,21 +388,30 @@ def _animals() -> Words:
     return frozenset(tables()["compounds"]["groups"]["animals"])
 
 
+def _is_of_whole(mention: Candidate, kind: PartKind) -> bool:
+    """Whether "of" and a whole follow a mention: "the bowl of the white toilet"."""
+    following = mention.following(5)
+    determiner = at(following, 1)
+    if determiner not in GRAMMAR.definite and determiner not in {"a", "an"}:
+        return False
+    return not kind.wholes.isdisjoint(following[2:])
+
+
 def _has_neighbour(mention: Candidate, kind: PartKind) -> bool:
     """Whether another part is named beside this one: "a tank and a bowl"."""
-    words = mention.words
-    if at(words, mention.start - 1) == "and" and at(words, mention.start - 2) in kind.neighbours:
+    before = at(mention.words, mention.start - 2)
+    if mention.before_phrase == "and" and before in kind.neighbours:
         return True
-    following = words[mention.end : mention.end + 4]
-    return mention.after == "and" and not kind.neighbours.isdisjoint(following)
+    return mention.after == "and" and not kind.neighbours.isdisjoint(mention.following(4))
 
 
 def _stands_apart(mention: Candidate) -> bool:
     """Whether a thing is on or beside another: "a bowl on it", "cars parked nearby"."""
     if mention.after in PARTS.separate:
         return True
-    following = mention.words[mention.end : mention.end + 5]
-    return mention.after in PARTS.places and not {"it", "them", "its", "top", "front"}.isdisjoint(following)
+    if mention.after not in PARTS.places:
+        return False
+    return not {"it", "them", "its", "top", "front"}.isdisjoint(mention.following(5))
 
 
 def _has_part(whole: int, part: Candidate, inside: Sequence[Candidate]) -> bool:

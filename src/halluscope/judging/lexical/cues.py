@@ -345,11 +345,13 @@ class Reading:
         """Return the mentions joined to another thing before the cue: "The dog and the blanket have disappeared"."""
         words = self.words
         for mention in self.sentence.mentions[-RECENT:]:
-            opens = self._opens_clause(mention.start) or words[mention.start - 1] in GRAMMAR.before_subject
-            rest = words[mention.end + 1 : index]
-            if not opens or mention.after != "and" or len(rest) > 4 or "," in rest:
+            opens = self._opens_clause(mention.start) or mention.before_phrase in GRAMMAR.before_subject
+            if not opens or mention.after != "and":
                 continue
-            if "of" in words[mention.start : index] or clauses.has_verb(words, mention.end + 1, index):
+            rest = words[mention.end + 1 : index]
+            if len(rest) > 4 or "," in rest or "of" in words[mention.start : index]:
+                continue
+            if clauses.has_verb(words, mention.end + 1, index):
                 continue
             return [other for other in self.sentence.mentions if mention.index <= other.index < index]
         return []
@@ -368,7 +370,7 @@ class Reading:
             if "of" in own and CLAUSE.quantities.isdisjoint(own):
                 return []
             subject.append(mention)
-            before = at(words, mention.start - 1)
+            before = mention.before_phrase
             if not before or before in CLAUSE.ends_clause or before in GRAMMAR.before_subject:
                 break
             if before not in {"and", "or"}:
@@ -389,7 +391,7 @@ class Reading:
             if mention.end != end:
                 break
             nearest.append(mention)
-            if corrects or at(self.words, mention.start - 1) not in {"and", "or"}:
+            if corrects or mention.before_phrase not in {"and", "or"}:
                 break
             end = mention.start - 1
         return nearest

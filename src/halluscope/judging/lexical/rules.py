@@ -33,6 +33,9 @@ from halluscope.judging.lexical.tables import (
 HYPOTHESIS = Cue("hypothetical", "clause", keeps_definite=False)
 PICTURE = Cue("depicted", "sentence", keeps_definite=True)
 
+EMPTY_BOX = ["[", "]"]
+ITEM_WITH_EMPTY_BOX = ["-", "[", "]"]
+
 HAVING = frozenset({"with", "has", "have"})
 
 
@@ -52,14 +55,20 @@ def compound(mention: Candidate) -> str:
         is_left = inside.rule == "remains" and last not in COMPOUNDS.attached
         if _goes_past(inside.end, mention) and (is_left or not owns):
             return inside.rule
-    is_likeness = (
-        mention.before in COMPOUNDS.before_any
-        or (mention.after in COMPOUNDS.after_any and at(mention.words, end + 1) not in {"like", "with"})
-        or (end in sentence.hyphened and mention.after in COMPOUNDS.after_hyphen)
-    )
-    if is_likeness and not owns:
+    if not owns and _is_in_any_compound(mention):
         return PART_OF_COMPOUND
     return ""
+
+
+def _is_in_any_compound(mention: Candidate) -> bool:
+    """Whether a word beside a mention makes something else of it, whatever the mention is: "toy dog", "bus-like"."""
+    if mention.before in COMPOUNDS.before_any:
+        return True
+    if mention.after in COMPOUNDS.after_any:
+        then = at(mention.words, mention.end + 1)
+        if then not in {"like", "with"}:
+            return True
+    return mention.end in mention.sentence.hyphened and mention.after in COMPOUNDS.after_hyphen
 
 
 def _goes_past(compound_end: int, mention: Candidate) -> bool:
@@ -86,8 +95,9 @@ def tells_what_kind(mention: Candidate, following: Candidate) -> bool:
 def shares_compound(mention: Candidate, following: Candidate) -> bool:
     """Whether a mention shares the noun after the next one: "a knife and fork symbol", "a cat and dog show"."""
     joined = mention.end == following.index - 1 and following.before in {"and", "or"}
-    shares = following.after[:1].isalnum() and following.after not in GRAMMAR.after_noun
-    return joined and shares and is_determiner(mention.words[mention.start])
+    if not joined or not is_determiner(mention.words[mention.start]):
+        return False
+    return following.after[:1].isalnum() and following.after not in GRAMMAR.after_noun
 
 
 def other_reading(mention: Candidate) -> bool:
@@ -159,7 +169,7 @@ def modal(mention: Candidate) -> bool:
     if mention.definite or mention.own in {"he", "she"}:
         return False
     after = mention.after
-    following = mention.words[mention.end + 1 : mention.end + 8]
+    following = mention.following(8)[1:]
     if after in GRAMMAR.modals:
         return not _can_be_seen(after, following[:3])
     if after in CLAUSE.joins:
@@ -186,9 +196,9 @@ def _can_be_seen(verb: str, following: list[str]) -> bool:
 def place_of(mention: Candidate) -> bool:
     """Whether the text gives only a thing's place or time: "where the clock ought to hang", "when the bus comes"."""
     words = mention.words
-    before = at(words, mention.start - 1)
+    before = mention.before_phrase
     if before == "where":
-        return not HEDGES.formerly.isdisjoint(words[mention.end : mention.end + 2])
+        return not HEDGES.formerly.isdisjoint(mention.following(2))
     two_before = words_before(words, mention.start, 2)
     if before in HEDGES.until or two_before in (["soon", "as"], ["the", "time"]):
         return mention.after in HEDGES.coming
@@ -221,7 +231,7 @@ def conditions(mention: Candidate) -> bool:
     if not HEDGES.doubts.issuperset(doubt) or words[max(0, opened - 2)] == "as":
         return False
     if doubt[-1:] != ["if"] and verb in {"is", "are", "was", "were", "has", "have"}:
-        return HEDGES.presence.isdisjoint(words[mention.end + 1 : mention.end + 5])
+        return HEDGES.presence.isdisjoint(mention.following(5)[1:])
     if doubt[-1] in HEDGES.of_identity:
         return False  # "possibly their friends"
     return verb != "" and verb not in HEDGES.arrivals
@@ -341,9 +351,11 @@ def _is_crossed(mention: Candidate) -> bool:
         boxes = mention.sentence.boxes
         nearest = boxes[bisect_left(boxes, index) - 1]
         return words[nearest] in LISTS.crosses
-    if words[0] == "[" and words[max(0, index - 2) : index] == ["[", "]"]:
+    if after in LISTS.crosses:
         return True
-    return after in LISTS.crosses or words[:2] == ["[", "]"] or words[:3] == ["-", "[", "]"]
+    if words[0] == "[" and words_before(words, index, 2) == EMPTY_BOX:
+        return True
+    return words[:2] == EMPTY_BOX or words[:3] == ITEM_WITH_EMPTY_BOX
 
 
 def _is_denied(mention: Candidate) -> bool:
@@ -354,7 +366,7 @@ def _is_denied(mention: Candidate) -> bool:
     while at(words, value) in LISTS.marks:
         value += 1
     if value in (counted, len(words)):
-        return _is_bare_value(words[mention.end : mention.end + 12])
+        return _is_bare_value(mention.following(12))
     opens_line = mention.after == ":" and _opens_line(mention)
     absent = phrases_of("lists", "absent").at(words, value)
     if absent is None:
@@ -378,7 +390,7 @@ def _opens_line(mention: Candidate) -> bool:
 
 def _is_bare_value(rest: list[str]) -> bool:
     """Whether nothing but a value follows an object: "Dogs 0", "dog,0" or a dash in a table."""
-    if rest in ([":", "[", "]"], ["[", "]"], ["(", ")"]):
+    if rest in (EMPTY_BOX, [":", "[", "]"], ["(", ")"]):
         return True
     first = at(rest, 0)
     second = at(rest, 1)
@@ -399,7 +411,7 @@ def shown_on(mention: Candidate) -> bool:
     words = mention.words
     may_be_on_sign = words[mention.end - 1] in _on_signs()
     ends_phrase = not mention.after or mention.after in DEPICTION.of_signs
-    is_had = at(words, mention.start - 1) in HAVING
+    is_had = mention.before_phrase in HAVING
     if may_be_on_sign and ends_phrase and is_had and _is_sign(words, mention.start - 2):
         return True  # "a sign with a cow"
     preposition = _after_made(words, mention.end)
@@ -451,7 +463,7 @@ def is_called_likeness(mention: Candidate) -> bool:
     if mention.after not in {"is", "are"}:
         return False
     words = mention.words
-    before = at(words, mention.start - 1)
+    before = mention.before_phrase
     if before not in {"", ",", "and", "that"} and before not in CLAUSE.ends_clause:
         return False
     likeness = mention.end + 1
@@ -471,7 +483,7 @@ def shares_surface(mention: Candidate, following: Candidate) -> bool:
 
 def pictured_beside(mention: Candidate) -> bool:
     """Whether a mention says what a picture before it shows: "the logo, a bicycle in neon", "the mural: two horses"."""
-    mark = at(mention.words, mention.start - 1)
+    mark = mention.before_phrase
     before = words_before(mention.words, mention.start, 6)[:-1]
     if not before or mark not in DEPICTION.tells:
         return False
@@ -558,14 +570,20 @@ def _is_the_image(words: list[str], index: int) -> bool:
     if _is_what_the_image_shows(words, index):
         return DEPICTION.placed.isdisjoint(words)
     if words[index] in DEPICTION.artworks:
-        is_named = words[:2] in (["this", "is"], ["it", "is"]) or words[1:3] == ["image", "is"]
-        return is_named and is_framed and not _is_on_sign(words, index)
+        return is_framed and _names_itself(words) and not _is_on_sign(words, index)
     if words[index] not in DEPICTION.photographs:
         return False
     if not DEPICTION.taking.isdisjoint(words_before(words, index, 3)):
         return True
     opens = is_framed or (index < 4 and words[0] not in GRAMMAR.definite)
     return opens and DEPICTION.placed.isdisjoint(words)
+
+
+def _names_itself(words: list[str]) -> bool:
+    """Whether a sentence begins with "This is", "It is" or "The image is"."""
+    if words[1:3] == ["image", "is"]:
+        return True
+    return words[:2] in (["this", "is"], ["it", "is"])
 
 
 def _is_on_sign(words: list[str], start: int) -> bool:

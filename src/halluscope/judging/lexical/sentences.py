@@ -77,6 +77,15 @@ class Candidate:
         return self.words[self.begin] == "the"
 
     @property
+    def before_phrase(self) -> str:
+        """The word before its noun phrase; "" at the sentence's beginning."""
+        return at(self.words, self.start - 1)
+
+    def following(self, count: int) -> list[str]:
+        """Return up to so many words after it."""
+        return self.words[self.end : self.end + count]
+
+    @property
     def own(self) -> str:
         """The mention's own words."""
         return " ".join(self.words[self.index : self.end])
@@ -201,9 +210,11 @@ def _is_sentence(text: str, start: int, end: int) -> bool:
     if _KEY.match(text, end):
         return True
     before = text[max(0, start - 3) : start].rstrip()
+    if before and before[-1] not in ".!?":
+        return False
     after = text[end : end + 2]
-    opens = before[-1:] in ("", ".", "!", "?")
-    return opens and after[:1] != "," and not after.lstrip()[:1].islower()
+    goes_on = after.startswith(",") or after.lstrip()[:1].islower()
+    return not goes_on
 
 
 def _is_within(start: int, spans: Spans) -> bool:

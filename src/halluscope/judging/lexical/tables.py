@@ -201,35 +201,49 @@ class CompoundPart:
     rule: str  # the rule that takes it back
 
 
+Compounds = dict[Phrase, list[CompoundPart]]
+
+
 @cache
 def compound_phrases() -> Phrases[list[CompoundPart]]:
     """Return compounds, each with the words in it that name no object there."""
+    compounds: Compounds = {}
     section = tables()["compounds"]
-    compounds: dict[Phrase, list[CompoundPart]] = {}
-
-    def add(phrases: Iterable[str], place: int, rule: str) -> None:
-        for phrase in phrases:
-            compounds.setdefault(tuple(phrase.split()), []).append(CompoundPart(place, rule))
-
-    def add_patterns(patterns: Iterable[str], words: Iterable[str], rule: str, plural: bool) -> None:
-        for pattern in patterns:
-            star = pattern.split().index("*")
-            for word in words:
-                phrase = pattern.replace("*", word)
-                add(forms(phrase) if plural else [phrase], star + word.count(" "), rule)
-
     for word, patterns in section["words"].items():
-        add_patterns(patterns, forms(word), PART_OF_COMPOUND, plural=True)
+        _add_compounds(compounds, patterns, forms(word), PART_OF_COMPOUND, with_plurals=True)
     for kind in section["kinds"]:
         words = list(kind.get("words", ()))
         for group in kind.get("of", ()):
             words += section["groups"][group]
-        add_patterns(kind["patterns"], words, kind["rule"], plural=True)
-        add_patterns(kind["singular"], words, kind["rule"], plural=False)
+        _add_compounds(compounds, kind["patterns"], words, kind["rule"], with_plurals=True)
+        _add_compounds(compounds, kind["singular"], words, kind["rule"], with_plurals=False)
     for idiom in section["idioms"]:
+        parts = []
         phrase = tuple(idiom.split())
-        compounds[phrase] = [CompoundPart(place, PART_OF_COMPOUND) for place in range(len(phrase))]
+        for place in range(len(phrase)):
+            parts.append(CompoundPart(place, PART_OF_COMPOUND))
+        compounds[phrase] = parts
     return Phrases(compounds)
+
+
+def _add_compounds(
+    compounds: Compounds,
+    patterns: Iterable[str],
+    words: Iterable[str],
+    rule: str,
+    *,
+    with_plurals: bool,
+) -> None:
+    """Add the compounds that words make in patterns, in which "*" stands for the word."""
+    for pattern in patterns:
+        star = pattern.split().index("*")
+        for word in words:
+            part = CompoundPart(star + word.count(" "), rule)
+            compound = pattern.replace("*", word)
+            spellings = forms(compound) if with_plurals else [compound]
+            for spelling in spellings:
+                phrase = tuple(spelling.split())
+                compounds.setdefault(phrase, []).append(part)
 
 
 def object_phrases(words: Mapping[str, Iterable[str]]) -> Phrases[Phrase]:
