@@ -454,7 +454,7 @@ def test_each_protocol_is_printed(benchmark, each_explained, ran, json_of):
     wide = re.compile("signature:|not computed:|not equal:|without effect:")
     assert [line for line in printed.splitlines() if len(line) > 100 and not wide.search(line)] == []
     assert json_of(*words)["benchmark"] == benchmark.name
-    if len(found.stated.each) == 1:
+    if len(found.known.each) == 1:
         assert f"{benchmark.title} has one protocol" in printed
 
 
