@@ -224,8 +224,6 @@ DEPICTED: list[Row] = [
     ("A mug with a cat and a dog on it.", "cup", "cat, dog"),
 ]
 QUOTED: list[Row] = [
-    ('"Is that a cat?" she asks. "No, a cushion."', "", "cat"),
-    ('A sign says "What did he leave?" and "A cat".', "", "cat"),
     ("The word 'bus' is painted on the road.", "", "bus"),
     ("The teacher tells the class about an elephant.", "person", "elephant"),
     ("'BEWARE OF THE DOG', shouts a placard.", "", "dog"),
@@ -249,7 +247,6 @@ NOT_DEPICTED: list[Row] = [
     ("A stop sign with a motorcycle parked in front of it.", "stop sign, motorcycle", ""),
 ]
 ANSWERED: list[Row] = [
-    ('"Is that a cat?" she asks. "Yes, asleep."', "cat", ""),
     ("Does the speaker wear a tie? He does.", "tie", ""),
     ("How many zebras are there? Three.", "zebra", ""),
     ("What color is the umbrella? Red.", "umbrella", ""),
@@ -449,8 +446,17 @@ def test_neither_a_sentence_next_to_it_nor_its_case_matters(text):
         assert implied(text.upper()) == implied(text.lower()) == implied(text)
 
 
-def test_a_text_that_is_all_dialogue_quotes_nothing():
-    assert "cat" in implied('"What did he leave?" "A cat."')
+@pytest.mark.parametrize(
+    ("text", "there"),
+    [
+        ('"Is that a cat?" she asks. "Yes, asleep."', True),
+        ('"Is that a cat?" she asks. "No, a cushion."', False),
+        ('"What did he leave?" "A cat."', True),
+        ('A sign says "What did he leave?" and "A cat".', False),
+    ],
+)
+def test_what_is_said_in_quotation_marks_counts_as_an_answer(text, there):
+    assert ("cat" in implied(text)) == there
 
 
 def test_any_list_of_names_will_do():
@@ -525,7 +531,9 @@ def entries(part: object) -> Iterator[str]:
 
 def test_every_entry_of_the_tables_is_what_a_text_is_cut_into():
     """Otherwise it can never match; a dash counts as one only between spaces."""
-    dead = {"."}  # in corrections.before_strike; without it, the judge's key in signatures would be another one
+    dead = {
+        "."
+    }  # in corrections.before_strike; without it, the judge's key in signatures would be another one
     for entry in set(entries(tables())) - dead:
         listed = entry.replace("*", "star").split()
         cut = [word for sentence in sentences(f"a {' '.join(listed)} b") for word in sentence.words]
