@@ -130,18 +130,18 @@ def read_text(reader: TextReader, reply: str, response: str, criteria: Sequence[
 
 
 def _check_texts(source: GivenVerdicts, readings: Sequence[Reading], texts: int) -> None:
-    """Warn of texts that could not be read; refuse them if that is none."""
+    """Warn of texts that could not be read; refuse them if none could be."""
     refusals = []
-    count = 0  # those that the authors' rules rate 0 included
+    unreadable = 0  # those that the authors' rules rate 0 included
     for reading in readings:
         if math.isnan(reading.readable):
             refusals.append(reading.refusal)
-            count += 1
+            unreadable += 1
         elif reading.readable == 0:
-            count += 1
-    message = f"{count:,} of the {texts:,} texts in {source.name} have no readable verdict."
+            unreadable += 1
+    message = f"{unreadable:,} of the {texts:,} texts in {source.name} have no readable verdict."
     message += said_of(refusals)
-    if count == texts:
+    if unreadable == texts:
         if source.prompts:
             message += f" If they reply to another prompt, name it by prompts ({', '.join(source.prompts)})."
         raise ValueError(message)

@@ -47,10 +47,9 @@ def take_back_asked(text: Sequence[Sentence]) -> None:
         while end < len(text) and asks[end] == asks[start]:
             end += 1
         if asks[start]:
-            # several questions in a row are answered in their order
+            # several questions in a row are answered by as many sentences, in their order
             for number, question in enumerate(text[start:end]):
-                answers = text[end + number : end + number + 2]
-                _take_back_unless_affirmed(question, [answer.words for answer in answers] or [[]])
+                _take_back_unless_affirmed(question, text[end + number : end + number + 2])
         start = end
 
 
@@ -64,14 +63,15 @@ def _is_indirect(words: list[str]) -> bool:
     return phrases_of("questions", "indirect").at(words, 0) is not None
 
 
-def _take_back_unless_affirmed(question: Sentence, answers: list[list[str]]) -> None:
-    """Take back what a question asks about, unless the words of the one or two sentences after it affirm it."""
+def _take_back_unless_affirmed(question: Sentence, following: Sequence[Sentence]) -> None:
+    """Take back what a question asks about, unless the sentences after it, two at most, affirm it."""
     words = question.words
     asked = question.mentions
-    answer = answers[0]
-    # the answer to a question in quotation marks comes after a sentence such as "she asks"
-    says_who = len(answer) <= 4 and not QUESTIONS.asking.isdisjoint(answer)
-    quoted_answer = answers[-1] if says_who else answer
+    answer = following[0].words if following else []
+    quoted_answer = answer
+    if len(answer) <= 4 and not QUESTIONS.asking.isdisjoint(answer):
+        # the answer to a question in quotation marks comes after a sentence such as "she asks"
+        quoted_answer = following[-1].words
     indirect = _is_indirect(words)
     states_until = 0
     if question.asked and not indirect:

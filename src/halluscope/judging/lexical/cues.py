@@ -366,8 +366,8 @@ class Reading:
         for mention in reversed(self.sentence.mentions[-RECENT:]):
             if mention.end != end:
                 break
-            own = words[mention.start : mention.index]
-            if "of" in own and CLAUSE.quantities.isdisjoint(own):
+            modifiers = words[mention.start : mention.index]
+            if "of" in modifiers and CLAUSE.quantities.isdisjoint(modifiers):
                 return []
             subject.append(mention)
             before = mention.before_phrase
