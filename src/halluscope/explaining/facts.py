@@ -70,8 +70,8 @@ def prompts_of(explanation: Explanation, file: str) -> list[dict[str, Any]]:
         prompt = single_spaced(explanation.benchmark.prompts.get(matched.prompts[0], ""))
         return [{"prompt": prompt or None, "responses": len(matched.rows)}]
     counts: Counter[str] = Counter()
-    for row, asked in zip(matched.rows, matched.asked, strict=False):
-        prompt = plain_question(asked)
+    for row, whole_prompt in zip(matched.rows, matched.asked, strict=False):
+        prompt = plain_question(whole_prompt)
         question = plain_question(question_of(row))
         if question:
             prompt = prompt.replace(question, QUESTION)

@@ -423,7 +423,11 @@ def _of_verdicts(name: str, columns: "_Columns", rows: Sequence[Mapping[str, Any
     judged = judged_by(rows[0])
     if judged:
         return _with_ratings(inspection, judged, f"--ratings {FILE_OF_REPLIES}")
-    replies = [str(row[column]) for row in rows for column in REPLIES if column in row]
+    replies = []
+    for row in rows:
+        for column in REPLIES:
+            if column in row:
+                replies.append(str(row[column]))
     if replies:
         return _of_replies(inspection, replies)
     return inspection

@@ -84,9 +84,9 @@ def recognise(
         images: their images.
         ids: their ids.
     """
-    asked = by_questions(questions)
-    if asked.benchmarks:
-        return asked
+    of_questions = by_questions(questions)
+    if of_questions.benchmarks:
+        return of_questions
     benchmarks = registry.benchmarks()
     files = [file_in(image) for image in images]
     for benchmark in benchmarks:
