@@ -117,8 +117,8 @@ def prepare(
     origin = _origin(benchmark, dataset, options)
     built = list(_built(dataset))
     ready = []
-    for number, (given, file) in enumerate(zip(responses, files, strict=True)):
-        with _inspecting(given):
+    for number, (source, file) in enumerate(zip(responses, files, strict=True)):
+        with _inspecting(source):
             matched = match(file, rows, identity)._replace(origin=origin, built=built)
         _check_prompts(benchmark, matched)
         ready.append(_ready(benchmark, matched, options, number, len(responses)))
@@ -224,26 +224,31 @@ def among(
     ready: Ready,
     rows: Sequence[Any],
     options: Mapping[str, Any],
-    of: tuple[int, int] = (0, 1),
+    file: tuple[int, int] = (0, 1),
 ) -> Ready:
-    """Pair responses with other rows or labels; None leaves a row out."""
+    """Pair responses with other rows or labels; None leaves a row out.
+
+    Args:
+        file: the place of their file among all files, from 0, and how many files there are.
+    """
     kept = [place for place, row in enumerate(rows) if row is not None]
     matched = ready.matched.only(kept)._replace(rows=[rows[place] for place in kept])
-    return _ready(benchmark, matched, options, *of)
+    number, count = file
+    return _ready(benchmark, matched, options, number, count)
 
 
 @contextmanager
-def _inspecting(given: Any) -> Iterator[None]:
+def _inspecting(source: Any) -> Iterator[None]:
     """Add to an error about a file what the file is."""
     try:
         yield
     except (LimitExceeded, MissingExtra):
         raise
     except ValueError as error:
-        is_file = isinstance(given, str | Path) and path_of(given).is_file()
-        if is_file and path_of(given).stat().st_size <= EXPLAINED:
+        is_file = isinstance(source, str | Path) and path_of(source).is_file()
+        if is_file and path_of(source).stat().st_size <= EXPLAINED:
             with suppress(ValueError):
-                held = replace(inspect(given), remarks=(), problem="")
+                held = replace(inspect(source), remarks=(), problem="")
                 error = type(error)(f"{error} The file holds {held}.")
         raise error from error.__cause__
 
@@ -259,7 +264,8 @@ def _origin(benchmark: Benchmark, dataset: Sequence[str], options: Mapping[str, 
     with_scores = published.dataset_of(benchmark, options)
     if with_scores is None:
         return ""
-    known = {source.content_sha256 for source in spec.load(with_scores.name).sources.values()}
+    sources_of_build = spec.load(with_scores.name).sources.values()
+    known = {source.content_sha256 for source in sources_of_build}
     if spec.UNKNOWN in known:
         return ""
     for path in paths:
@@ -285,9 +291,10 @@ def _built(dataset: Sequence[str]) -> Iterator[dict[str, Any]]:
 # What a user should know of how responses were matched
 
 
-def part_of(benchmark: Benchmark, rows: int, of: int) -> str:
+def part_of(benchmark: Benchmark, rows: int, total: int) -> str:
     """Say how many of a dataset's rows are scored."""
-    return f"{rows:,} of {of:,} {'labelled images' if benchmark.partial_ok else 'rows'} are scored"
+    kind = "labelled images" if benchmark.partial_ok else "rows"
+    return f"{rows:,} of {total:,} {kind} are scored"
 
 
 def remark(benchmark: Benchmark, ready: Ready) -> str:

@@ -14,7 +14,7 @@ from halluscope.reporting.tables import to_json
 from halluscope.runs import folder as folders
 from halluscope.runs.comparing import compare
 from halluscope.runs.comparison_report import of_parts
-from halluscope.runs.folder import rescore
+from halluscope.runs.run import rescore
 from halluscope.stats.bootstrap import Bootstrap
 from tests.runs.made import change, made, write
 from tests.small_datasets import needs

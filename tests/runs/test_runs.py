@@ -17,7 +17,9 @@ from halluscope.benchmark import Benchmark
 from halluscope.errors import OutputError, RunError
 from halluscope.runs import folder as folders
 from halluscope.runs.comparing import compare
-from halluscope.runs.folder import check, differences
+from halluscope.runs.folder import check
+from halluscope.runs.run import score
+from halluscope.runs.verifying import differences
 from halluscope.stats.bootstrap import Bootstrap
 from tests.runs.made import SAID, Fitting, change, made, moody, write
 from tests.small_datasets import needs
@@ -277,7 +279,7 @@ def test_what_is_known_of_the_responses_is_kept(tmp_path):
     known = {"version": "2023-05", "prompts": ["short", ""], "uncompared": {"image": 2}}
     known |= {"figures": {"accuracy": 0.5}, "labels": ["1", "0"]}
     ready = run.ready._replace(matched=run.ready.matched._replace(**known))
-    scored = folders.score(run.benchmark, ready, run.options)
+    scored = score(run.benchmark, ready, run.options)
     assert "|questions:2023-05|" in scored.scores["signature"] and scored.scores["printed"]
     assert told(write(scored, tmp_path / "run")) == []
 

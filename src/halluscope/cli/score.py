@@ -31,8 +31,9 @@ from halluscope.judging.options import GIVEN
 from halluscope.reporting import published as papers
 from halluscope.reporting.formats import FORMATS, JSON, LINE, TABLE, text_notes
 from halluscope.reporting.tables import Values, to_json
-from halluscope.runs import folder as runs
+from halluscope.runs import folder
 from halluscope.runs import results as tables
+from halluscope.runs import run as runs
 from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import say, tell
@@ -125,7 +126,7 @@ def score(
             scored.append(runs.score(benchmark, model, variant, noted, items=with_items))
     _tell_hints(scored)
     if output.out:
-        runs.write(scored, output.out)
+        folder.write(scored, output.out)
     _show(benchmark, scored, choice.options, resampling.bootstrapped(), output)
     output.tell_next(_next_step(output.out, len(scored)))
 

@@ -15,7 +15,7 @@ from halluscope import registry
 from halluscope.benchmark import HIGHER, Benchmark
 from halluscope.errors import RunError
 from halluscope.reporting.tables import Values, principal
-from halluscope.runs.folder import Run, benchmark_of, rescore
+from halluscope.runs.run import Run, benchmark_of, rescore
 from halluscope.sanitize import short_repr
 from halluscope.scoring import Ready
 from halluscope.stats.bootstrap import Bootstrap

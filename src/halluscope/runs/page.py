@@ -27,7 +27,7 @@ from halluscope.reporting.tables import Table, best_first, has_few, percent, pri
 from halluscope.responses.matching import AS_YES_NO, NOT_COMPARED, Matched
 from halluscope.runs.comparing import Comparison, compare
 from halluscope.runs.comparison_report import of_differences, of_parts, verdicts
-from halluscope.runs.folder import Run, benchmark_of, view
+from halluscope.runs.folder import view
 from halluscope.runs.results import (
     beside,
     caveats,
@@ -35,6 +35,7 @@ from halluscope.runs.results import (
     with_best,
     with_choices,
 )
+from halluscope.runs.run import Run, benchmark_of
 from halluscope.sanitize import one_line, short_repr
 from halluscope.scoring import Ready
 from halluscope.stats.bootstrap import Bootstrap

@@ -44,11 +44,13 @@ from halluscope.reporting.tables import (
 from halluscope.reporting.tables import score as score_of
 from halluscope.responses import thoughts
 from halluscope.responses.given import is_by_name
-from halluscope.runs import folder as runs
+from halluscope.runs import folder
+from halluscope.runs import run as runs
 from halluscope.runs.comparing import Comparison
 from halluscope.runs.comparing import compare as compare_runs
 from halluscope.runs.comparison_report import FEW, MOST, of_differences, of_parts, verdicts, winner
-from halluscope.runs.folder import Run
+from halluscope.runs.run import Run, benchmark_of
+from halluscope.runs.verifying import differences
 from halluscope.sanitize import one_line
 from halluscope.signature import keys_of
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
@@ -282,13 +284,13 @@ def score(name: str, responses: Any, dataset: Any, out: str | Path | None, optio
     )
     benchmark, ready, chosen = scoring.prepare_call(name, given, dataset, {"bootstrap": RESAMPLES, **options})
     if out is not None:
-        runs.check_options(chosen)
+        folder.check_options(chosen)
     for line in filter(None, (scoring.remark(benchmark, one) for one in ready)):
         warnings.warn(line, stacklevel=3)
     about = {"dataset": _named_datasets(dataset)}
     scored = [runs.score(benchmark, one, chosen, about) for one in ready]
     if out is not None:
-        runs.write(scored, path_of(out))
+        folder.write(scored, path_of(out))
     items = [benchmark.items] if chosen.get(benchmark.items) else []
     results = [(run.name, {**run.scores, **dict.fromkeys(items, run.found)}) for run in scored]
     each = {one: _result(benchmark, [(one, result)], result) for one, result in results}
@@ -322,8 +324,8 @@ def _result(benchmark: Benchmark, results: Named, values: Values) -> Printed:
 def compare(
     folders: Sequence[str | Path], scores: Sequence[str], resampling: Bootstrap, most: int | None = MOST
 ) -> Printed:
-    scored = runs.checked(folders)
-    found, benchmark = compare_runs(scored, scores, resampling), runs.benchmark_of(scored)
+    scored = folder.checked(folders)
+    found, benchmark = compare_runs(scored, scores, resampling), benchmark_of(scored)
     names = ("score", "first", "second", "first value", "second value")
     rows = [
         {
@@ -341,4 +343,4 @@ def compare(
 
 def verify(folders: Sequence[str | Path]) -> dict[str, Iterator[str]]:
     """Return what was changed in each run, or differs when it is scored again; nothing where all is well."""
-    return {str(folder): runs.differences(folder) for folder in runs.folders(folders)}
+    return {str(folder): differences(folder) for folder in folder.folders(folders)}

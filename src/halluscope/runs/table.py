@@ -17,7 +17,8 @@ from halluscope.reporting.printed import Printed
 from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, is_defined, scored
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.runs.comparing import Rescored, compare_each_two, corrected, rescored
-from halluscope.runs.folder import Run, check, folders
+from halluscope.runs.folder import check, folders
+from halluscope.runs.run import Run
 from halluscope.sanitize import short_repr
 from halluscope.stats.bootstrap import Bootstrap
 
