@@ -9,7 +9,7 @@ from halluscope.cli.printing import Output
 from halluscope.errors import RunError
 from halluscope.reporting.formats import JSON, LATEX, text_notes
 from halluscope.reporting.tables import Cell, Notes, Report, Table
-from halluscope.runs import results
+from halluscope.runs import calls
 from halluscope.runs.comparison_report import MOST
 from halluscope.sanitize import one_line
 from halluscope.studies import items as row_items
@@ -25,7 +25,7 @@ def verify(runs: Runs, /) -> None:
     Args:
         runs: what `halluscope score NAME ... --out FOLDER` wrote: a run, or a folder of runs
     """
-    by_run = results.verify(runs)
+    by_run = calls.verify(runs)
     bad = 0
     for path, differences in by_run.items():
         name = one_line(path)
@@ -64,7 +64,7 @@ def compare(
     """
     is_short = output.style == LATEX and not all
     most = None if all else MOST
-    result = results.compare(runs, scores, resampling.bootstrapped(level), most)
+    result = calls.compare(runs, scores, resampling.bootstrapped(level), most)
     if output.style == JSON:
         tell(text_notes(result.report))
     if is_short:

@@ -31,7 +31,7 @@ from halluscope.judging.options import GIVEN
 from halluscope.reporting import published as papers
 from halluscope.reporting.formats import FORMATS, JSON, LINE, TABLE, text_notes
 from halluscope.reporting.tables import Values, to_json
-from halluscope.runs import folder
+from halluscope.runs import caveats, folder
 from halluscope.runs import results as tables
 from halluscope.runs import run as runs
 from halluscope.sanitize import one_line
@@ -168,9 +168,9 @@ def _show(
         say(tables.lines(benchmark, results))
         return
     if output.style == JSON:
-        lines = list(tables.of_printed(benchmark, results))
-        lines += tables.of_other_rows(results)
-        tell(text_notes(tables.of_each(benchmark, results, options) + tables.notes(lines)))
+        lines = list(caveats.of_stated(benchmark, results))
+        lines += caveats.of_other_rows(results)
+        tell(text_notes(caveats.of_each(benchmark, results, options) + caveats.notes(lines)))
         rows = list[tuple[str, Values]](results)
         if output.published:
             rows += tables.comparable(benchmark, results, options)
