@@ -79,7 +79,7 @@ def test_runs_are_cut_to_the_rows_that_all_have(tmp_path):
 def test_what_cannot_be_compared(tmp_path):
     throne, chair, pope = (made(registry.benchmark(name), tmp_path) for name in ("throne", "chair", "pope"))
     labels = {**throne.ready.inputs, "references": [["cat"]] * len(throne.found)}
-    other = replace(throne, ready=throne.ready._replace(inputs=labels))
+    other = rescore(replace(throne, ready=throne.ready._replace(inputs=labels)))
     for error, runs, scores, resamples, said in (
         (RunError, [throne, chair], [], 5, "The runs are of throne, chair; expected runs of one benchmark"),
         (ValueError, [throne], [], 5, "needs at least 2 runs; got a"),

@@ -1,6 +1,7 @@
 """Compares runs of several models on the rows that all runs have.
 
-Each run is cut to these rows and scored again, also without each cluster of rows: differences are paired.
+Differences are paired: both runs are scored without the same clusters of rows. A run that was just scored on these rows
+is not scored again.
 """
 
 import math
@@ -95,7 +96,7 @@ def compare(
         classes = compare_classes({name: counts_by_class(part.run) for name, part in parts.items()}, level)
     first = next(iter(parts.values()))
     return Comparison(
-        rows=len(first.run.found),
+        rows=len(first.run.ready.matched.rows),
         of={name: len(run.ready.matched.rows) for name, run in runs.items()},
         unlike=unlike(list(parts.values())),
         scores=corrected(benchmark, compare_each_two(parts, wanted, level), level),
@@ -142,14 +143,18 @@ def common_rows(runs: Mapping[str, Run]) -> dict[str, list[int]]:
 
 
 def rescored_on(run: Run, rows: Sequence[int], resampling: Bootstrap) -> Rescored:
-    """Score some of a run's rows again, without options that need all rows, such as given verdicts."""
-    inputs = without(run.ready.inputs, run.benchmark.each)
+    """Return some of a run's rows scored, without options that need all rows, such as given verdicts."""
+    each = run.benchmark.each
+    has_such_options = not each.isdisjoint(run.options) or not each.isdisjoint(run.ready.inputs)
+    if run.scores.left_out and not has_such_options and rows == list(range(len(run.ready.matched.rows))):
+        return Rescored(run, run.scores.left_out)
+    inputs = without(run.ready.inputs, each)
     for name, values in run.columns.items():
         inputs[name] = [values[row] for row in rows]
     part = replace(
         run,
         ready=Ready(run.ready.matched.only(rows), inputs),
-        options=without(run.options, run.benchmark.each),
+        options=without(run.options, each),
         record=run.record.finished(rows),
     )
     made = rescore(part, bootstrap=1, level=resampling.level)
