@@ -282,16 +282,18 @@ def signatures(results: Named) -> list[Notes]:
 
 
 def beside(benchmark: Benchmark, results: Named, options: Values) -> list[Table | Notes]:
-    """Return published scores as a table of their own, or a note why they are not shown; and apart from them, what
+    """Return published scores as tables of their own, or a note why they are not shown; and apart from them, what
     public files about the same data score under this package. [] if nothing is known.
     """
-    paper = published.of(benchmark, options)
+    papers = published.of(benchmark, options)
     parts: list[Table | Notes] = []
-    if paper and of_each(benchmark, results, options):
-        why = f"Published scores are not shown, because they are about other rows ({paper.source})."
+    if papers and of_each(benchmark, results, options):
+        sources = "; ".join(paper.source for paper in papers)
+        why = f"Published scores are not shown, because they are about other rows ({sources})."
         parts.append(Notes([why]))
-    elif paper:
-        parts.append(published.table(paper, benchmark))
+    elif papers:
+        for paper in papers:
+            parts.append(published.table(paper, benchmark))
         if benchmark.judges and benchmark.judges.published:
             parts.append(Notes([benchmark.judges.of_published]))
         parts += below({name: published.how(result) for name, result in results})
@@ -303,10 +305,14 @@ def beside(benchmark: Benchmark, results: Named, options: Values) -> list[Table 
 
 def comparable(benchmark: Benchmark, results: Named, options: Values) -> Named:
     """Return published scores about the rows of all results, each marked with its source; [] if there are none."""
-    paper = published.of(benchmark, options)
-    if not paper or of_each(benchmark, results, options):
+    papers = published.of(benchmark, options)
+    if not papers or of_each(benchmark, results, options):
         return []
-    return [(name, dict(scores) | {published.HEAD: paper.source}) for name, scores in paper.results]
+    rows = []
+    for paper in papers:
+        for name, scores in paper.results:
+            rows.append((name, dict(scores) | {published.HEAD: paper.source}))
+    return rows
 
 
 # A line per result

@@ -45,17 +45,15 @@ class Judgement:
     correctness: Ints  # a verdict that cannot be read is uncertain
     is_unread: Bools
     right: Bools
-    same: (
-        Bools | None
-    )  # whether they agree with the response to the control question; None without a diagnosis
+    # whether they agree with the response to the control question; None without a diagnosis
+    same: Bools | None
     failure: Ints | None  # codes of `FAILURES`; None without a diagnosis
     says_yes: Bools  # what the bias is about
     is_read: Bools
     key: Mapping[str, Any]  # who judged, and how, as in a signature
     by_model: bool  # whether a language model judged
-    unread: (
-        float | None
-    )  # the share of needed verdicts that cannot be read; None if all were given as numbers
+    # the share of needed verdicts that cannot be read; None if all were given as numbers
+    unread: float | None
     uncertain: float | None  # the share of responses that were read as uncertain; None if that was given
 
     @property

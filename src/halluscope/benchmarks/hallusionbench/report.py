@@ -198,7 +198,9 @@ class HallusionBenchReport(JudgedReport):
         return float(not row["aAcc"])
 
     def asks(self, row: Values) -> tuple[str, dict[str, tuple[Any, int]]]:
-        return super().asks({**row, "right": row["aAcc"]})
+        with_right = dict(row)
+        with_right["right"] = row["aAcc"]
+        return super().asks(with_right)
 
 
 def share_right(name: str, right: Sequence[bool]) -> Fact:
