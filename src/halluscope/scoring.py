@@ -42,8 +42,8 @@ EXPLAINED = 16 * 2**20
 
 FUNCTIONS = ("load", "wanted", "inputs")  # The functions in a room's module `rows` that take options
 
-# The functions there that a room may have, and that say how its rows are found
-HOOKS = ("set_of", "version_of", "stated_row", "other_answers", "are_corrected")
+# What a room may have there, and what says how its rows are found
+HOOKS = ("set_of", "version_of", "stated_row", "other_answers", "are_corrected", "whole")
 
 # What a dataset can be that is not the benchmark's as published: a build with --subset, or a file of another content.
 # The latter is told only of datasets with published scores, if the content of their files is known.

@@ -26,9 +26,9 @@ def test_a_folder_becomes_a_table(upstream, tmp_path, monkeypatch, capsys):
     (tmp_path / "files/.hidden").write_text("{}")
     assert cli.main(["score", "--responses", "files", "--out", "runs"]) == 0
     out, err = capsys.readouterr()
-    assert "notes.txt is left out" in err and ".hidden" not in err
+    assert "Left out: notes.txt: " in err and ".hidden" not in err
     assert "halluscope score pope --responses 'files/llava 13b.jsonl' files/no.jsonl --dataset pope" in out
-    assert "Next: `halluscope table runs`." in err
+    assert "Next: `halluscope table runs`" in err.splitlines()[-1]
     table = halluscope.table("runs", preset="decoding")
     assert round(table["llava-v1.5-13b"]["pope/f1_mean"], 3) == 0.859
     assert table["no-man"]["pope/accuracy"] == pytest.approx(0.5, abs=0.02)

@@ -114,11 +114,11 @@ def test_only_a_sure_difference_is_highlighted(datasets, tmp_path):
     [
         (
             lambda datasets, out: pope(datasets, out, "other", "No", parser="strict"),
-            "cannot stand in one column: parser is pope and strict",
+            "parser is pope (yes-man) and strict (other): scored by other conventions",
         ),
         (
             lambda datasets, out: pope(datasets, out, "yes-man", "No"),
-            "Two runs are of POPE by 'yes-man'; expected one",
+            "Two runs are of POPE by 'yes-man'",
         ),
     ],
 )

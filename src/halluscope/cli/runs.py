@@ -11,7 +11,7 @@ from halluscope.reporting.formats import JSON, LATEX, text_notes
 from halluscope.reporting.tables import Cell, Notes, Report, Table
 from halluscope.runs import calls
 from halluscope.runs.comparison_report import MOST
-from halluscope.sanitize import one_line
+from halluscope.sanitize import one_line, typed
 from halluscope.studies import items as row_items
 from halluscope.studies import swap as swaps
 from halluscope.terminal import say, tell, tell_error
@@ -71,8 +71,10 @@ def compare(
         output.show(result, lambda: _for_a_paper(result.report))
     else:
         output.show(result)
-    folders = one_line(" ".join(map(str, runs)))
-    output.tell_next(f"`halluscope report {folders}` shows the responses that differ.")
+    output.tell_of_long_names(result["of"])
+    words = ["report"]
+    words += map(str, runs)
+    output.tell_next(f"`{typed(words)}` shows the responses that differ.")
 
 
 def _for_a_paper(report: Report) -> Report:

@@ -35,6 +35,7 @@ from halluscope.runs import caveats, folder
 from halluscope.runs import results as tables
 from halluscope.runs import run as runs
 from halluscope.sanitize import one_line
+from halluscope.sanitize import typed as typed_command
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import say, tell
 
@@ -128,6 +129,7 @@ def score(
     if output.out:
         folder.write(scored, output.out)
     _show(benchmark, scored, choice.options, resampling.bootstrapped(), output)
+    output.tell_of_long_names(run.name for run in scored)
     output.tell_next(_next_step(output.out, len(scored)))
 
 
@@ -135,10 +137,10 @@ def _next_step(out: Path | None, runs_written: int) -> str:
     """Return what one would type after scoring."""
     if out is None:
         return "with `--out FOLDER`, a run is kept, and `halluscope report FOLDER` shows what went wrong."
-    folder = one_line(out)
-    if runs_written > 1:
-        return f"`halluscope compare {folder}` compares groups and classes too; `halluscope report {folder}`."
-    return f"`halluscope report {folder}` shows what went wrong."
+    report = f"`{typed_command(['report', str(out)])}` shows what went wrong"
+    if runs_written == 1:
+        return f"{report}."
+    return f"{report}; `{typed_command(['compare', str(out)])}` compares groups and classes too."
 
 
 def _tell_hints(scored: Sequence[runs.Run]) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,9 +73,9 @@ def score_folder(
     if failed:
         raise ValueError(
             f"{len(failed)} of {len(groups)} benchmarks were not scored: {', '.join(failed)}. Type their commands "
-            f"again once the files are as expected; `halluscope table {one_line(out)}` shows the others."
+            f"again once the files are as expected; `{typed(['table', str(out)])}` shows the others."
         )
-    tell(f"Next: `halluscope table {one_line(out)}` puts all models into one table.")
+    tell(f"Next: `{typed(['table', str(out)])}` puts all models into one table.")
 
 
 # Which files are scored
@@ -150,7 +151,7 @@ def why_not(inspection: Inspection, judge: str, out: Path) -> str:
 
 def command(name: str, words: Sequence[str], out: Path) -> str:
     """Return a command that scores files by themselves, for a message."""
-    return f"`halluscope score {name} --responses FILE... --dataset {' '.join(words)} --out {one_line(out / name)}`"
+    return f"`halluscope score {name} --responses FILE... --dataset {' '.join(words)} --out {shlex.quote(one_line(out / name))}`"
 
 
 # What is typed
