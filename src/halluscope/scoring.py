@@ -42,6 +42,9 @@ EXPLAINED = 16 * 2**20
 
 FUNCTIONS = ("load", "wanted", "inputs")  # The functions in a room's module `rows` that take options
 
+# The keyword arguments of `inputs` there that are no options, but said by the responses
+OF_RESPONSES = ("responses", "answer_ids")
+
 # What a room may have there, and what says how its rows are found
 HOOKS = ("set_of", "version_of", "stated_row", "other_answers", "are_corrected", "whole")
 
@@ -126,14 +129,13 @@ def prepare(
 
 
 def _known_options(benchmark: Benchmark) -> set[str]:
-    """Return the options that a benchmark's metric and rows take; `responses` is no option."""
+    """Return the options that a benchmark's metric and rows take."""
     known = set(benchmark.keywords)
     for name in FUNCTIONS:
         function = getattr(benchmark.module("rows"), name, None)
         if function is not None:
             known |= keywords(function)
-    known.discard("responses")
-    return known
+    return known.difference(OF_RESPONSES)
 
 
 def _reading(benchmark: Benchmark, matching: MatchingOptions) -> Reading:
@@ -216,6 +218,8 @@ def _ready(
             own[name] = texts(name, own[name])
     if "responses" in keywords(function):
         own["responses"] = matched.name
+    if "answer_ids" in keywords(function):
+        own["answer_ids"] = matched.answer_ids
     return Ready(matched, function(matched.rows, **own))
 
 

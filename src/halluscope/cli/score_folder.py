@@ -151,7 +151,8 @@ def why_not(inspection: Inspection, judge: str, out: Path) -> str:
 
 def command(name: str, words: Sequence[str], out: Path) -> str:
     """Return a command that scores files by themselves, for a message."""
-    return f"`halluscope score {name} --responses FILE... --dataset {' '.join(words)} --out {shlex.quote(one_line(out / name))}`"
+    place = shlex.quote(one_line(out / name))
+    return f"`halluscope score {name} --responses FILE... --dataset {' '.join(words)} --out {place}`"
 
 
 # What is typed

@@ -47,6 +47,9 @@ JUDGED = ("rating", "judge_text", "verdict", "correctness")
 # The columns where a row's id is looked for
 IDS_OF_ROWS = ("doc_id",) + IDS  # noqa: RUF005
 
+# The column of the two ratings in a review of LLaVA's script, whose text is the judge's
+REVIEWED = "tuple"
+
 # The column of a harness's samples with the response
 SAMPLED = "filtered_resps"
 
@@ -236,6 +239,8 @@ def _roles(columns: "_Columns", rows: int, text: str, question: str) -> dict[str
 
 def _kind(table: Table, text: str, question: str) -> str:
     """Return what rows are, given the columns with the responses and with the questions."""
+    if REVIEWED in table.columns:
+        return VERDICTS
     is_judged = not set(JUDGED).isdisjoint(table.columns)
     if text and not question:
         with_mark = 0
@@ -257,7 +262,7 @@ def _recognised(table: Table, roles: Mapping[str, str], questions: list[str]) ->
     If need be, the questions are those without what is written after them.
     """
     texts: list[str] = []
-    if "text" in roles:
+    if "text" in roles and REVIEWED not in table.columns:
         texts = _shown_texts(table, roles["text"])
     images: list[str] = []
     if "image" in roles:

@@ -8,11 +8,15 @@ from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, json_rows
 from halluscope.reading.fields import Fields
 from halluscope.reading.rows import Row, Rows
+from halluscope.responses.column_facts import plain_question
 from halluscope.sanitize import short_repr
+from halluscope.signature import data_of
 from halluscope.validation import is_id
 
 # In the order in which the paper prints them
 CATEGORIES = ("conv", "detail", "complex")
+
+KNOWN_QUESTIONS = "llava_bench-51-b4dab572"  # the digest of the different ones
 
 
 @dataclass(frozen=True)
@@ -96,3 +100,9 @@ def texts_by(file: Readable, key: str, text: str) -> dict[Any, str]:
             raise BuildError(f"{where} is the second row on {key} {short_repr(about)}; expected one.")
         texts[about] = row[text]
     return texts
+
+
+def are_known(questions: Sequence[str]) -> bool:
+    """Whether these are all questions of the benchmark, in any order."""
+    different = {plain_question(question) for question in questions}
+    return data_of("llava_bench", [[question] for question in different]) == KNOWN_QUESTIONS
