@@ -3,14 +3,13 @@
 import json
 import math
 import re
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from halluscope import registry
 from halluscope.errors import RunError
-from halluscope.reporting.tables import to_json
 from halluscope.runs import folder as folders
 from halluscope.runs.comparing import compare
 from halluscope.runs.comparison_report import of_parts
@@ -50,15 +49,6 @@ def test_two_models(benchmark, tmp_path):
     assert {compared.by.value for compared in itself.scores if not math.isnan(compared.by.value)} <= {0.0}
     assert {compared.by.p for compared in itself.scores if not math.isnan(compared.by.p)} <= {1.0}
     assert all(compared.better is None for compared in itself.scores)
-
-
-@pytest.mark.parametrize("benchmark", [one for one in ALL if one.partial_ok], ids=lambda one: one.name)
-def test_responses_that_choose_their_images(benchmark, tmp_path):
-    """Runs are compared on the rows that both chose, as if these were all."""
-    one, other = (made(benchmark, tmp_path, said) for said in (("A dog. Yes.", *OTHER), OTHER))
-    found = compare({"one": one, "part": only(other, [1, 2])}, [], Bootstrap(20))
-    alone = compare({"one": only(one, [1, 2]), "part": only(other, [1, 2])}, [], Bootstrap(20))
-    assert found.rows == 2 and repr(found.scores) == repr(alone.scores)
 
 
 @needs("pope")
@@ -115,25 +105,6 @@ def test_classes(tmp_path):
     surest, notes = of_parts(found, birds.benchmark, 1)
     assert surest.rows == every.rows[:1]
     assert notes.lines[0].endswith("the 1 with the smallest p are shown, all with --all or .to_pandas()")
-
-
-@needs("chair")
-def test_classes_with_few_mentions_are_not_tested(tmp_path):
-    """Cats that are not there: one model names 20, the other 4, or 5."""
-    often = captions(tmp_path, *["A dog and a cat."] * 20, *["A dog."] * 10)
-    for count in (5, 4):
-        seldom = captions(tmp_path, *["A dog and a cat."] * count, *["A dog."] * (30 - count))
-        found = compare({"often": often, "seldom": seldom}, [], Bootstrap(20))
-        (cats,) = found.classes
-        assert (cats.score, cats.values, cats.better) == ("precision of cat", (0.0, 0.0), None)
-        undefined = [math.isnan(value) for value in (cats.by.p, cats.by.low, cats.by.high, cats.holm)]
-        assert undefined == [count == 4] * 4
-        (notes,) = of_parts(found, often.benchmark)
-        few = "; not tested: 1, for which fewer than 5 images count in one of the runs"
-        line = f"0 of {int(count == 5)} differences in classes are significant, corrected together"
-        assert notes.lines == [line + few * (count == 4)]
-    (listed,) = json.loads(to_json(asdict(found)))["classes"]
-    assert listed["by"] == {"value": 0.0, "low": None, "high": None, "p": None} and listed["holm"] is None
 
 
 @needs("pope")
