@@ -80,9 +80,9 @@ def prepare_call(
                 chosen[option] = [value]
         else:
             chosen[option] = value
-    how = MatchingOptions(**matching)
+    matching_options = MatchingOptions(**matching)
     with sources(dataset) as written:
-        ready = prepare(benchmark, responses, written, chosen, how)
+        ready = prepare(benchmark, responses, written, chosen, matching_options)
     return benchmark, ready, chosen
 
 
@@ -201,26 +201,26 @@ def _ready(
         number: the place of the file among `count` files, from 0.
     """
     function = benchmark.module("rows").inputs
-    own = taken(function, options)
+    arguments = taken(function, options)
     for option in benchmark.options:
         name = option.name
-        if name not in own:
+        if name not in arguments:
             continue
         if option.each:
-            values = own[name]
+            values = arguments[name]
             if len(values) != count:
                 raise ValueError(
                     f"There are {len(values)} files of {name} and {count} of responses; expected one for each, in "
                     "the same order."
                 )
-            own[name] = values[number]
+            arguments[name] = values[number]
         elif option.many:
-            own[name] = texts(name, own[name])
+            arguments[name] = texts(name, arguments[name])
     if "responses" in keywords(function):
-        own["responses"] = matched.name
+        arguments["responses"] = matched.name
     if "answer_ids" in keywords(function):
-        own["answer_ids"] = matched.answer_ids
-    return Ready(matched, function(matched.rows, **own))
+        arguments["answer_ids"] = matched.answer_ids
+    return Ready(matched, function(matched.rows, **arguments))
 
 
 def among(
@@ -235,8 +235,8 @@ def among(
     Args:
         file: the place of their file among all files, from 0, and how many files there are.
     """
-    kept = [place for place, row in enumerate(rows) if row is not None]
-    matched = ready.matched.only(kept)._replace(rows=[rows[place] for place in kept])
+    places = [place for place, row in enumerate(rows) if row is not None]
+    matched = ready.matched.only(places)._replace(rows=[rows[place] for place in places])
     number, count = file
     return _ready(benchmark, matched, options, number, count)
 
@@ -252,8 +252,8 @@ def _inspecting(source: Any) -> Iterator[None]:
         is_file = isinstance(source, str | Path) and path_of(source).is_file()
         if is_file and path_of(source).stat().st_size <= EXPLAINED:
             with suppress(ValueError):
-                held = replace(inspect(source), remarks=(), problem="")
-                error = type(error)(f"{error} The file holds {held}.")
+                content = replace(inspect(source), remarks=(), problem="")
+                error = type(error)(f"{error} The file holds {content}.")
         raise error from error.__cause__
 
 
@@ -421,15 +421,15 @@ def _printed(
     benchmark: Benchmark, figures: Mapping[str, float], result: Mapping[str, Any]
 ) -> dict[str, float]:
     """Return the scores that a file states itself, by our names, as fractions where ours are."""
-    stated = {}
+    figure_of = {}
     for name, value in figures.items():
         if not math.isnan(value):
-            stated[letters(name)] = value
+            figure_of[letters(name)] = value
     printed = {}
     for name in benchmark.scores:
-        if name not in result or letters(name) not in stated:
+        if name not in result or letters(name) not in figure_of:
             continue
-        value = stated[letters(name)]
+        value = figure_of[letters(name)]
         if value > 1 and not benchmark.is_points(name):
             value /= 100
         printed[name] = value
@@ -485,8 +485,8 @@ def variants(benchmark: Benchmark, options: Mapping[str, Any]) -> list[dict[str,
     """Return the options once per choice of an option that is "all"."""
     for option in benchmark.options:
         if option.every and options.get(option.name) == ALL:
-            meant = [choice for choice in option.choices if choice not in option.apart]
-            return [{**options, option.name: choice} for choice in meant]
+            choices = [choice for choice in option.choices if choice not in option.apart]
+            return [{**options, option.name: choice} for choice in choices]
     return [dict(options)]
 
 

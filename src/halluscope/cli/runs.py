@@ -79,7 +79,7 @@ def compare(
 
 def _for_a_paper(report: Report) -> Report:
     """Return the table of differences alone, with the names of its runs in the place of letters, and the notes."""
-    runs, differences, *others = report
+    runs, differences, *rest = report
     assert isinstance(runs, Table) and isinstance(differences, Table)
     names: dict[Cell, str] = {}
     for row in runs.rows:
@@ -88,7 +88,7 @@ def _for_a_paper(report: Report) -> Report:
     for score, letters, *cells, better in differences.rows:
         first, second = str(letters).split("-")
         rows.append([score, f"{names[first]} - {names[second]}", *cells, names.get(better)])
-    notes = [part for part in others if isinstance(part, Notes)]
+    notes = [part for part in rest if isinstance(part, Notes)]
     short: list[Table | Notes] = [differences._replace(rows=rows)]
     short += notes
     return short

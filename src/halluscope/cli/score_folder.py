@@ -144,8 +144,8 @@ def why_not(inspection: Inspection, judge: str, out: Path) -> str:
         return f"the dataset is not known; name it: {command(name, [DATASET], out)}."
     if JUDGE in inspection.words and not judge:
         dataset = inspection.words[inspection.words.index("--dataset") + 1]
-        given = command(name, [dataset, "--ratings", "FILE"], out)
-        return f"{name} needs a judge; pass --judge JUDGE, or score with ratings that you have: {given}."
+        typed_with_ratings = command(name, [dataset, "--ratings", "FILE"], out)
+        return f"{name} needs a judge; pass --judge JUDGE, or score with ratings that you have: {typed_with_ratings}."
     return ""
 
 
@@ -192,9 +192,9 @@ def models_of(group: Group) -> list[str]:
 def part_in(file: Path, parts: Iterable[str]) -> str:
     """Return the only part of a dataset that a file's name holds, such as "random"; "" for none or several."""
     words = re.split(r"[^a-z0-9]+", plain_name(file).lower())
-    found = [part for part in parts if part in words]
-    if len(found) == 1:
-        return found[0]
+    present = [part for part in parts if part in words]
+    if len(present) == 1:
+        return present[0]
     return ""
 
 
@@ -206,7 +206,7 @@ def name_without(file: Path, part: str) -> str:
 
 def place(group: Group, groups: Iterable[Group]) -> str:
     """Return the name of a group's folder: that of its benchmark, with a number if several have it."""
-    same = [other for other in groups if other.name == group.name]
+    same = [member for member in groups if member.name == group.name]
     number = same.index(group)
     if number:
         return f"{group.name}-{number + 1}"

@@ -28,12 +28,12 @@ def table(
         scores: the scores to show instead
         intervals: show each score with its interval, if it has one (csv: always)
     """
-    made = tables.table(runs, preset, scores)
-    report: Report = made.report
+    result = tables.table(runs, preset, scores)
+    report: Report = result.report
     if not intervals:
         report = without_intervals(report)
-    output.show(made, lambda: report, with_intervals=intervals)
-    output.tell_of_long_names(made)
+    output.show(result, lambda: report, with_intervals=intervals)
+    output.tell_of_long_names(result)
     words = ["table"]
     words += map(str, runs)
     if preset:

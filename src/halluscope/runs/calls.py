@@ -37,16 +37,16 @@ def score(name: str, responses: Any, dataset: Any, out: str | Path | None, optio
         files = [list(responses)]
     else:
         files = [responses]
-    asked = {"bootstrap": RESAMPLES} | dict(options)
-    benchmark, ready, chosen = scoring.prepare_call(name, files, dataset, asked)
+    with_intervals = {"bootstrap": RESAMPLES} | dict(options)
+    benchmark, ready, chosen = scoring.prepare_call(name, files, dataset, with_intervals)
     if out is not None:
         check_options(chosen)
     for model in ready:
         remark = scoring.remark(benchmark, model)
         if remark:
             warnings.warn(remark, stacklevel=3)
-    about = {"dataset": _named_datasets(dataset)}
-    scored = [runs.score(benchmark, model, chosen, about) for model in ready]
+    facts = {"dataset": _named_datasets(dataset)}
+    scored = [runs.score(benchmark, model, chosen, facts) for model in ready]
     if out is not None:
         write(scored, path_of(out))
     results = []

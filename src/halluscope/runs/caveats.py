@@ -31,10 +31,10 @@ def caveats(benchmark: Benchmark, result: Values, options: Values) -> list[str]:
     dataset = published.dataset_of(benchmark, options)
     if dataset and "part" not in result:
         expected = spec.load(dataset.name).expected
-        what = "questions" if "questions" in expected else "images"
+        unit = "questions" if "questions" in expected else "images"
         rows = rows_of(result)
-        if rows != expected[what]:
-            lines.append(of_a_part(rows, expected[what], what))
+        if rows != expected[unit]:
+            lines.append(of_a_part(rows, expected[unit], unit))
     return lines
 
 
@@ -64,12 +64,12 @@ def of_thoughts(results: Named) -> list[Notes]:
 def of_stated(benchmark: Benchmark, results: Named) -> Iterator[str]:
     """Say, for each result whose file states scores of its own, what they are and whether they agree."""
     for name, result in results:
-        stated = result.get("printed", {})
-        if not stated:
+        figures = result.get("printed", {})
+        if not figures:
             continue
         texts = []
         verdict = "agree"
-        for score, value in stated.items():
+        for score, value in figures.items():
             is_points = benchmark.is_points(score)
             texts.append(f"{score} {printed(value, is_points)} (here {printed(result[score], is_points)})")
             if not abs(value - result[score]) < AGREE:

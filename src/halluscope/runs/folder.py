@@ -96,15 +96,15 @@ def write(runs: Sequence[Run], out: Path) -> None:
 def folder_names(runs: Iterable[Run]) -> list[str]:
     """Return a folder's name for each run; no two differ by case alone."""
     names = []
-    taken: set[str] = set()
+    known: set[str] = set()
     for run in runs:
         stem = re.sub(r"[^\w.-]", "_", run.name)[:LONGEST_NAME].lstrip(".") or "responses"
         name = stem
         number = 1
-        while name.lower() in taken:
+        while name.lower() in known:
             number += 1
             name = f"{stem}-{number}"
-        taken.add(name.lower())
+        known.add(name.lower())
         names.append(name)
     return names
 
@@ -137,10 +137,10 @@ def items(run: Run) -> Iterator[dict[str, Any]]:
     if run.record.poll:
         votes = run.record.poll.lines()
     key = registry.first_dataset(run.benchmark).key
-    for place, (row, text, found) in enumerate(zip(matched.rows, matched.texts, run.found, strict=True)):
+    for place, (row, text, finding) in enumerate(zip(matched.rows, matched.texts, run.found, strict=True)):
         item = {column: getattr(row, column) for column in key}
         item[RESPONSE] = text
-        item.update(finite(found))
+        item.update(finite(finding))
         if votes:
             item[BALLOTS] = votes[place]
         item[INPUTS] = {name: column[place] for name, column in columns.items()}

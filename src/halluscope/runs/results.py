@@ -106,8 +106,8 @@ def _of_names(
     names: Sequence[str],
 ) -> list[Table | Notes]:
     """Return one table of these scores, with the best principal score in bold where it may be pasted."""
-    by = principal(benchmark, [result for _, result in results])
-    if by in names and style in (MARKDOWN, LATEX):
+    score = principal(benchmark, [result for _, result in results])
+    if score in names and style in (MARKDOWN, LATEX):
         comparison = _verdict(results, runs, resampling).comparison
         if comparison:
             results = with_best(results, comparison)
@@ -215,37 +215,41 @@ def _in_one_table(
 
     Several models' principal scores come before it, if each has a line there, or has several rows in what follows.
     """
-    by = principal(benchmark, [result for _, result in results])
-    shown = _first_shown(benchmark, results, by)
+    first_score = principal(benchmark, [result for _, result in results])
+    scores = _first_shown(benchmark, results, first_score)
     order = [name for name, _ in best_first(benchmark, results)]
-    ranking = _joined([of_scores(benchmark, results, shown)], order)
+    ranking = _joined([of_scores(benchmark, results, scores)], order)
     tables = []
-    others = []
+    rest = []
     for part in parts:
         if isinstance(part, Table) and _has_a_row_per_result(part):
             tables.append(part)
         else:
-            others.append(part)
-    first: list[Table] = []
-    if len(results) > 1 and (not tables or written([ranking], TABLE).startswith(RESPONSES)):
-        first = [ranking]
-    if tables and not set(shown) <= set(tables[0].intervals):
+            rest.append(part)
+    in_one: list[Table | Notes] = []
+    has_a_line_each = written([ranking], TABLE).startswith(RESPONSES)
+    if len(results) > 1 and (has_a_line_each or not tables):
+        in_one.append(ranking)
+    if tables and not set(scores) <= set(tables[0].intervals):
         tables.insert(0, ranking)
-    joined = [_joined(tables, order)] if tables else []
-    return [*first, *joined, *others]
+    if tables:
+        in_one.append(_joined(tables, order))
+    return in_one + rest
 
 
-def _first_shown(benchmark: Benchmark, results: Named, by: str) -> list[str]:
+def _first_shown(benchmark: Benchmark, results: Named, score: str) -> list[str]:
     """Return the scores that come first: the principal one, and beside it the first that is defined."""
     for _, result in results:
         if isinstance(result.get(benchmark.principal), float):
-            return list(dict.fromkeys([benchmark.principal, by]))
-    return [by]
+            return list(dict.fromkeys([benchmark.principal, score]))
+    return [score]
 
 
-def _has_a_row_per_result(shown: Table) -> bool:
-    names = [row[0] for row in shown.rows]
-    return shown.ranked and not shown.of and shown.header[0] == RESPONSES and len(set(names)) == len(names)
+def _has_a_row_per_result(part: Table) -> bool:
+    if not part.ranked or part.of or part.header[0] != RESPONSES:
+        return False
+    names = [row[0] for row in part.rows]
+    return len(set(names)) == len(names)
 
 
 def _joined(tables: Sequence[Table], order: Sequence[str]) -> Table:
@@ -254,14 +258,14 @@ def _joined(tables: Sequence[Table], order: Sequence[str]) -> Table:
     header: list[str] = []
     intervals: list[str] = []
     cells: dict[tuple[str, str], Cell] = {}  # by the name of the result, and the column
-    for shown in tables:
-        intervals += shown.intervals
-        header += [column for column in shown.header if column not in header]
-        for row in shown.rows:
+    for part in tables:
+        intervals += part.intervals
+        header += [column for column in part.header if column not in header]
+        for row in part.rows:
             name = str(row[0])
             if name not in names:
                 names.append(name)
-            for column, cell in zip(shown.header, row, strict=True):
+            for column, cell in zip(part.header, row, strict=True):
                 cells.setdefault((name, column), cell)
     rows = []
     for name in names:
@@ -269,7 +273,7 @@ def _joined(tables: Sequence[Table], order: Sequence[str]) -> Table:
             rows.append([cells.get((name, column)) for column in header])
     if len(tables) == 1:
         return tables[0]._replace(rows=rows)
-    is_turned = any(shown.turned for shown in tables)
+    is_turned = any(part.turned for part in tables)
     return Table(tables[0].name, header, rows, ranked=True, turned=is_turned, intervals=intervals)
 
 
@@ -323,14 +327,14 @@ def lines(benchmark: Benchmark, results: Named) -> str:
 
     As in tables, a result about too few rows has no interval, and no other score stands in for an undefined one.
     """
-    by = benchmark.principal
+    score = benchmark.principal
     texts = []
     for name, result in counted(results):
-        shown = score_of(result, by, benchmark.is_points(by))
-        value = str(shown)
-        if not is_defined(shown.value):
+        number = score_of(result, score, benchmark.is_points(score))
+        value = str(number)
+        if not is_defined(number.value):
             value = UNDEFINED
-        elif shown.interval:
-            value = f"{shown} ({shown.interval})"
-        texts.append(f"{one_line(name)}: {result[SIGNATURE]} = {by} {value}")
+        elif number.interval:
+            value = f"{number} ({number.interval})"
+        texts.append(f"{one_line(name)}: {result[SIGNATURE]} = {score} {value}")
     return "\n".join(texts)

@@ -88,27 +88,27 @@ def score(
 
 def rescore(run: Run, **options: Any) -> Run:
     """Score a run from what its judges said; no judge is asked."""
-    asked = dict(run.options) | options
-    asked["progress"] = False
+    chosen = dict(run.options) | options
+    chosen["progress"] = False
     judges = run.benchmark.judges
     if judges and judges.kind == "verdicts":
         judge = run.options.get("judge", judges.default)
         if judge and judge not in judges.rules:
-            asked["judge"] = run.record.judge or KnownJudge("nobody", greedy=True)
+            chosen["judge"] = run.record.judge or KnownJudge("nobody", greedy=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they were shown when the run was first scored
-        return _computed(replace(run, record=run.record.finished()), asked)
+        return _computed(replace(run, record=run.record.finished()), chosen)
 
 
 def _computed(run: Run, options: Values, with_items: bool = True) -> Run:
     """Return a run with its scores, and with the options that can move them."""
     benchmark = run.benchmark
-    asked = dict(options) | {"store": run.record, benchmark.items: with_items}
-    scores = scoring.compute(benchmark, run.ready, asked)
-    found = scores.pop(benchmark.items, [])
+    arguments = dict(options) | {"store": run.record, benchmark.items: with_items}
+    scores = scoring.compute(benchmark, run.ready, arguments)
+    items = scores.pop(benchmark.items, [])
     moving = benchmark.keywords.difference(HERE, run.ready.inputs, [benchmark.items])
-    own = {name: value for name, value in options.items() if name in moving}
-    return replace(run, options=own, found=found, scores=scores)
+    kept_options = {name: value for name, value in options.items() if name in moving}
+    return replace(run, options=kept_options, found=items, scores=scores)
 
 
 def benchmark_of(runs: Mapping[str, Run]) -> Benchmark:

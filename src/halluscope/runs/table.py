@@ -117,8 +117,8 @@ def table(paths: Sequence[str | Path], preset: str = "", scores: Sequence[str] =
                 number = part.number(column, model)
                 values[model][f"{part.name}/{column.score}"] = number.value
                 row.append(number._replace(best=model == best))
-    shown = Table("scores", header, rows, ranked=True, intervals=header[1:])
-    report: Report = [shown, Notes(list(notes(parts, groups, preset)))]
+    scores_of_models = Table("scores", header, rows, ranked=True, intervals=header[1:])
+    report: Report = [scores_of_models, Notes(list(notes(parts, groups, preset)))]
     return Printed(values, report, [{"model": model, **values[model]} for model in models])
 
 
@@ -174,21 +174,21 @@ def presets() -> dict[str, list[Benchmark]]:
     for benchmark in registry.benchmarks():
         for name in benchmark.presets:
             benchmarks.setdefault(name, []).append(benchmark)
-    for name, shown in benchmarks.items():
-        shown.sort(key=lambda benchmark: benchmark.presets[name].place)
+    for name, of_preset in benchmarks.items():
+        of_preset.sort(key=lambda benchmark: benchmark.presets[name].place)
     return benchmarks
 
 
 def of_preset(groups: Sequence[Columns], preset: str) -> Iterator[Columns]:
     """Yield the columns that a preset shows."""
-    shown = [group for group in groups if preset in group.benchmark.presets]
-    if not shown:
+    parts = [group for group in groups if preset in group.benchmark.presets]
+    if not parts:
         names = ", ".join(benchmark.name for benchmark in presets()[preset])
         raise RunError(
             f"No run is of a benchmark that the preset {preset!r} shows; expected runs of {names}."
         )
-    shown.sort(key=lambda group: group.benchmark.presets[preset].place)
-    for group in shown:
+    parts.sort(key=lambda group: group.benchmark.presets[preset].place)
+    for group in parts:
         yield replace(group, columns=group.benchmark.presets[preset].columns)
 
 
@@ -221,8 +221,8 @@ def check_alike(part: Columns) -> None:
     """Refuse models that were asked or scored in different ways."""
     kinds: dict[tuple[tuple[str, str], ...], list[str]] = {}  # how runs were scored -> their models
     for model, run in part.runs.items():
-        how = [(key, value) for key, value in run.keys.items() if key not in MAY_DIFFER]
-        kinds.setdefault(tuple(sorted(how)), []).append(model)
+        choices = [(key, value) for key, value in run.keys.items() if key not in MAY_DIFFER]
+        kinds.setdefault(tuple(sorted(choices)), []).append(model)
     if len(kinds) < 2:
         return
     lines = [f"The runs of {part.title} cannot stand in one column:"]
@@ -298,12 +298,12 @@ def notes(parts: Sequence[Columns], groups: Sequence[Columns], preset: str) -> I
     for part in parts:
         yield from notes_on(part)
     if preset:
-        shown = [benchmark.name for benchmark in presets()[preset]]
+        in_preset = [benchmark.name for benchmark in presets()[preset]]
         names = list(dict.fromkeys(group.benchmark.name for group in groups))
-        lacking = [name for name in shown if name not in names]
+        lacking = [name for name in in_preset if name not in names]
         if lacking:
             yield f"There are no runs of {', '.join(lacking)}."
-        left_out = [name for name in names if name not in shown]
+        left_out = [name for name in names if name not in in_preset]
         if left_out:
             yield f"The preset {preset} does not show the runs of {', '.join(left_out)}."
     yield (
@@ -315,21 +315,21 @@ def notes(parts: Sequence[Columns], groups: Sequence[Columns], preset: str) -> I
 def notes_on(part: Columns) -> Iterator[str]:
     """Yield how a benchmark's scores were made, and which are undefined."""
     first = next(iter(part.runs.values()))
-    how = [f"{key} {value}" for key, value in first.keys.items() if key not in MAY_DIFFER]
-    yield f"{part.title}: {', '.join(how)}"
+    choices = [f"{key} {value}" for key, value in first.keys.items() if key not in MAY_DIFFER]
+    yield f"{part.title}: {', '.join(choices)}"
     lengths = []
-    others = []
+    other_prompts = []
     for model, run in part.runs.items():
         words = run.scores.get(MEAN_WORDS)
         if is_defined(words):
             lengths.append(f"{model} {words:.1f}")
         count = run.scores.get("other_prompts")
         if count:
-            others.append(f"{model} {count:,}")
+            other_prompts.append(f"{model} {count:,}")
     if lengths:
         yield f"  words per response: {', '.join(lengths)}"
-    if others:
-        yield f"  responses to other prompts than the dataset's, which may differ: {', '.join(others)}"
+    if other_prompts:
+        yield f"  responses to other prompts than the dataset's, which may differ: {', '.join(other_prompts)}"
     for column in part.columns:
         undefined = []
         for model in part.runs:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,32 +33,49 @@ def differences(folder: Path) -> Iterator[str]:
     yield from _between(run.about.get("rows"), len(again.found), f"{RUN}, rows")
     yield from _between(jsonable(finite(run.scores)), jsonable(finite(again.scores)), SCORES)
     pairs = zip(json_rows(folder / ITEMS), items(again), strict=True)
-    for number, ((_, kept), item) in enumerate(pairs, 1):
-        yield from _between(kept, jsonable(item), f"{ITEMS}, row {number}")
+    for number, ((_, written), item) in enumerate(pairs, 1):
+        yield from _between(written, jsonable(item), f"{ITEMS}, row {number}")
 
 
-def _between(kept: Any, made: Any, where: str, keys: tuple[str, ...] = ()) -> Iterator[str]:
+@dataclass
+class _Place:
+    """Where two values of JSON differ."""
+
+    written: Any
+    scored: Any
+    keys: list[str] = field(default_factory=list)  # the outermost last
+
+
+def _between(written: Any, scored: Any, where: str) -> Iterator[str]:
     """Yield where two values of JSON differ, numbers by more than rounding."""
-    if isinstance(kept, Mapping) and isinstance(made, Mapping):
-        for name in dict(kept) | dict(made):
-            inner = (*keys, name)
-            yield from _between(kept.get(name, _NOTHING), made.get(name, _NOTHING), where, inner)
-        return
-    if isinstance(kept, list) and isinstance(made, list) and len(kept) == len(made):
-        for old, new in zip(kept, made, strict=True):
-            yield from _between(old, new, where, keys)
-        return
-    if not _are_equal(kept, made):
-        place = ", ".join([where, *map(short_repr, keys)])
-        yield f"{place}: {_shown(kept)} in the folder, but {_shown(made)} when scored again"
+    for place in _places(written, scored):
+        names = [where]
+        for key in reversed(place.keys):
+            names.append(short_repr(key))
+        yield (
+            f"{', '.join(names)}: {_shown(place.written)} in the folder, but {_shown(place.scored)} when scored again"
+        )
 
 
-def _are_equal(kept: Any, made: Any) -> bool:
-    if type(kept) is not type(made):
+def _places(written: Any, scored: Any) -> Iterator[_Place]:
+    if isinstance(written, Mapping) and isinstance(scored, Mapping):
+        for key in dict(written) | dict(scored):
+            for place in _places(written.get(key, _NOTHING), scored.get(key, _NOTHING)):
+                place.keys.append(key)
+                yield place
+    elif isinstance(written, list) and isinstance(scored, list) and len(written) == len(scored):
+        for old, new in zip(written, scored, strict=True):
+            yield from _places(old, new)
+    elif not _are_equal(written, scored):
+        yield _Place(written, scored)
+
+
+def _are_equal(written: Any, scored: Any) -> bool:
+    if type(written) is not type(scored):
         return False
-    if isinstance(kept, float):
-        return math.isclose(kept, made, rel_tol=ROUNDING, abs_tol=ROUNDING)
-    return bool(kept == made)
+    if isinstance(written, float):
+        return math.isclose(written, scored, rel_tol=ROUNDING, abs_tol=ROUNDING)
+    return bool(written == scored)
 
 
 def _shown(value: Any) -> str:
