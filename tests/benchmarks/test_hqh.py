@@ -331,14 +331,6 @@ def test_unjudged_responses_are_an_error_or_leave_the_denominator():
     assert math.isnan(got["main_hal/count"]) and got["per_question"][1]["extra_claims"] is None
 
 
-def test_repeats_are_averaged():
-    """The first verdict is literal, the second finds every response wrong."""
-    judge = FakeJudge(lambda prompt, count: literal(prompt) if count == 1 else said(False))
-    got = compute(TEXTS, rows(), judge=judge, repeats=2, progress=False, bootstrap=10)
-    assert got["main_hal"] == (2 / 8 + 1) / 2 and got["spread"]["main_hal"] == (2 / 8, 1.0)
-    assert got["extra_hal"] == 3 / 8 / 2 and got["counts"]["all"]["judged"] == 16
-
-
 # The authors' prompt
 
 
@@ -557,16 +549,3 @@ def test_upstreams_own_form_of_answers(files, json_of):
     assert json_of(*map(str, command))[0]["main_hal"] == 2 / 8
     own = [{"id": row["id"], "level": "scene", "answer": row["ground_truth"]} for row in rows()]
     assert score(files, write(files / "own.jsonl", own)) == 2
-
-
-@pytest.mark.usefixtures("wide")
-def test_tables_like_the_papers(files, served, capsys):
-    mine = [{"id": row["id"], "response": text} for row, text in zip(rows(), TEXTS, strict=True)]
-    file = write(files / "mine.jsonl", mine)
-    assert score(files, file, "--published", "--judge", served.judge, "--bootstrap", 50) == 0
-    out = capsys.readouterr().out
-    assert (
-        "Table IV" in out and "0.375" in out and "questions are scored; expected the benchmark's 4,000" in out
-    )
-    assert score(files, file) == 0
-    assert "nobody looked for extra claims" in capsys.readouterr().out

@@ -408,7 +408,10 @@ def by_questions_of_images(case: Case) -> Pairs:
     questions = []
     answers = []
     for place, answer in enumerate(case.responses.cells(case.identity.target)):
-        questions.append(case.stated_questions[place] or _longest_question(case, place, known))
+        question = case.stated_questions[place] or _longest_question(case, place, known)
+        if not question:
+            break  # nor can what follows be told apart
+        questions.append(question)
         answers.append(answer.strip().casefold() if isinstance(answer, str) else "")
     answered = images_in_any_order(asked, questions, answers)
     if len(answered) < len(case):
@@ -428,9 +431,11 @@ def by_questions_of_images(case: Case) -> Pairs:
 def _longest_question(case: Case, place: int, known: Collection[str]) -> str:
     """Return the longest known question that stands in what a response states; "" for none."""
     texts = _texts_that_ask(case, place)
-    return max(
-        (question for question in known if any(question in text for text in texts)), key=len, default=""
-    )
+    longest = ""
+    for question in known:
+        if len(question) > len(longest) and any(question in text for text in texts):
+            longest = question
+    return longest
 
 
 def _texts_that_ask(case: Case, place: int) -> list[str]:

@@ -167,7 +167,7 @@ class Judging:
         if not self.asks:
             why = "the verdicts are given, so nothing is judged"
             check_effect(vars(self.options), ASKING, why, usual)
-            if not self.options.named([NOBODY, *RULES]):
+            if not self.options.named([NOBODY]) and not self.options.named(RULES):
                 check_effect(vars(self.options), ["judge"], why, usual)
         elif self.rule is not None:
             why = f"{self.options.judge!r} gives the same verdicts each time and asks no model"

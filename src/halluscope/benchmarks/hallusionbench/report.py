@@ -123,7 +123,9 @@ class HallusionBenchReport(JudgedReport):
                 for column in BY_CATEGORY:
                     line.append(score(result, name_of(column, category)))
                 lines.append(line)
-        return Table("categories", ["responses", "category", *BY_CATEGORY], lines, left=2, ranked=True)
+        header = ["responses", "category"]
+        header += BY_CATEGORY
+        return Table("categories", header, lines, left=2, ranked=True)
 
     def sizes(self, result: Values) -> Iterator[str]:
         yield f"{result['questions']:,} questions, {result['pairs']:,} pairs, {result['figures']:,} figures"

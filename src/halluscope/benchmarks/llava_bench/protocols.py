@@ -16,7 +16,7 @@ OFFICIAL = Protocol(
     rows=Way("all questions"),
     labels=Way("GPT-4's answers, which the judge rates too"),
     parser=Way(
-        "the authors' words to --judge (--rule), or the pairs of --ratings: the first line of a reply",
+        "the authors' words to --judge (--rule); the first line of a reply is a pair",
         {"prompts": "authors"},
     ),
     counting=Way("the sum of the responses' ratings in percent of that of GPT-4's answers"),
