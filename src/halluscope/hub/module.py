@@ -51,7 +51,8 @@ class Module(evaluate.Metric):  # type: ignore[misc]
             options = {name: value for name, value in options.items() if name not in others}
         record.check_options({name: value for name, value in options.items() if name != "ids"})
         result = dict(record.compute(*self._with_added(predictions, references), **options))
-        self._predictions, self._references = [], []
+        self._predictions = []
+        self._references = []
         return result
 
     def _with_added(self, predictions: Any, references: Any) -> tuple[Any, Any]:
@@ -79,9 +80,10 @@ class Module(evaluate.Metric):  # type: ignore[misc]
         self._add(texts, rows, "references[{}]")
 
     def _add(self, predictions: list[Any], references: list[Any], where: str) -> None:
-        if read := type(self).read_row:
+        read_row = type(self).read_row
+        if read_row is not None:
             for number, row in enumerate(references):
-                read(row, where.format(number))
+                read_row(row, where.format(number))
         self._predictions += predictions
         self._references += references
 
