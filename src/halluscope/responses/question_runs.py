@@ -42,8 +42,9 @@ def image_by_image(asked: Sequence[Asked], questions: Sequence[str]) -> list[int
     Returns:
         The indices of the rows, one for each of the first responses.
     """
-    blocks = [*_blocks(asked), Block(asked, [])]
-    padded = [*questions, *questions[-1:]]
+    blocks = _blocks(asked)
+    blocks.append(Block(asked, []))
+    padded = list(questions) + list(questions[-1:])
     rows: list[int] = []
     number = 0
     last = NOWHERE  # the last row of the image that was answered

@@ -142,9 +142,17 @@ USUAL = Reading()
 def read(responses: Sequence[Given], options: Reading = USUAL) -> list[Responses]:
     """Read the responses of several LVLMs, each with a name of its own."""
     sources = given.sources(responses, options.matching.sheet)
-    models = [_read(source, options) for source in sources]
-    names = given.names_of(sources, [model.name for model in models])
-    return [replace(model, name=name) for model, name in zip(models, names, strict=True)]
+    unnamed = []
+    models = []
+    for source in sources:
+        responses_of_model = _read(source, options)
+        unnamed.append(responses_of_model)
+        models.append(responses_of_model.name)
+    names = given.names_of(sources, models)
+    named = []
+    for responses_of_model, name in zip(unnamed, names, strict=True):
+        named.append(replace(responses_of_model, name=name))
+    return named
 
 
 def _read(source: Source, options: Reading) -> Responses:

@@ -240,7 +240,7 @@ def _instead_of(table: Table, facts: Facts, expected: Expected) -> Choice:
     # a caption beside right answers may be what people wrote
     if facts.right and column == CAPTION:
         raise ValueError(_refusal(table, facts, candidates))
-    return Choice(column, [_passed_over(facts, column), *_about_one_text(candidates[0])])
+    return Choice(column, [_passed_over(facts, column)] + _about_one_text(candidates[0]))
 
 
 def _varied(columns: Sequence[Facts]) -> list[Facts]:
