@@ -50,15 +50,8 @@ def score_folder(
         )
     failed = []
     for group in groups:
-        words = [
-            "score",
-            group.name,
-            "--responses",
-            *group.files,
-            *group.words,
-            "--out",
-            str(out / place(group, groups)),
-        ]
+        words = ["score", group.name, "--responses"] + group.files + group.words
+        words += ["--out", str(out / place(group, groups))]
         say(f"{typed(words)}\n")
         try:
             commands.run(words, words)
@@ -89,10 +82,12 @@ def groups_of(files: Iterable[Path], judge: str) -> list[Group]:
         if reason:
             tell(f"{one_line(file.name)} is left out: {reason}")
             continue
-        words = list(words_after_files(inspection, judge))
         name = inspection.benchmarks[0]
-        group = groups.setdefault((name, *words), Group(name, words, []))
-        group.files.append(str(file))
+        words = list(words_after_files(inspection, judge))
+        command = (name,) + tuple(words)
+        if command not in groups:
+            groups[command] = Group(name, words, [])
+        groups[command].files.append(str(file))
     return list(groups.values())
 
 
