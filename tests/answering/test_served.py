@@ -19,8 +19,7 @@ from PIL import Image
 from halluscope.answering import sources
 from halluscope.answering.answer import Sample, answer, plan
 from halluscope.answering.models import ServedVlm, Workers
-from halluscope.errors import JudgeUnavailable, JudgingFailed
-from halluscope.files.pictures import data_uri
+from halluscope.errors import JudgingFailed
 from halluscope.reading.datasets import read_rows
 from tests.answering.test_answering import command, lines, opened
 from tests.scripted_server import Said, refuse, reply
@@ -50,10 +49,6 @@ def script_of(say):
     return lambda prompt, count, body: reply("ready") if isinstance(prompt, str) else say(*parts(body))
 
 
-def nothing(question, images) -> Said:
-    return reply(f"no, {question}")
-
-
 def model_of(server, **options) -> ServedVlm:
     return ServedVlm(f"openai:tiny@{server.url}", **options).probe(draws=False)
 
@@ -74,15 +69,6 @@ def test_it_equals_the_same_model_in_process(name, data, vlm, serve, tmp_path):
         sorted(json.dumps(line | {"run": None}) for line in lines(file)) for file in (here, there)
     )
     assert ours == theirs
-
-
-def test_a_jpeg_is_sent_as_it_is_stored_and_others_as_png(data, serve, tmp_path):
-    source, server = opened(data, "pope"), serve(script_of(nothing))
-    answer(model_of(server), source, tmp_path / "out.jsonl", limit=2, progress=False)
-    _, (url,) = parts(server.bodies[-1])
-    stored = {file.read_bytes() for file in (data / "pictures").rglob("*.jpg")}
-    assert base64.b64decode(url.partition(";base64,")[2]) in stored and "jpeg" in url[:20]
-    assert pixels(data_uri(Image.linear_gradient("L").convert("RGB"))).size == (256, 256)
 
 
 def many(data: Path, tmp_path: Path, count: int) -> sources.Source:
@@ -150,13 +136,6 @@ def test_half_a_reply_is_no_response_and_is_asked_again(source, serve, tmp_path)
     broken.clear()
     assert answer(model, source, out, progress=False) == 18 - written
     assert len(lines(out)) == 18
-
-
-def test_a_server_that_takes_no_images_is_named_at_once(data, serve, tmp_path):
-    server = serve(script_of(lambda *_: refuse(400, "tiny is not a multimodal model")))
-    with pytest.raises(JudgeUnavailable, match=r"no reply from 'tiny': HTTP 400.*not a multimodal model"):
-        answer(model_of(server, at_once=2), many(data, tmp_path, 100), tmp_path / "out.jsonl", progress=False)
-    assert len(server.bodies) < 20
 
 
 def test_drawn_responses_and_a_first_turn(source, serve, tmp_path):

@@ -93,13 +93,6 @@ def test_its_own_page_is_replaced_and_nothing_else(folder, capsys, monkeypatch):
     assert sorted(file.name for file in folder.iterdir()) == ["demo-report.html", "reports"]
 
 
-def test_the_pictures_are_small_and_each_of_a_description():
-    pictures = demo.pictures()
-    assert {*pictures} == {item.image for item in demo.shown().items}
-    assert {(one.width, one.height) for one in pictures.values()} == {(640, 480)}
-    assert max(len(one.content) for one in pictures.values()) <= 8_000
-
-
 def test_what_to_type_next_can_be_typed():
     """Each command has its options; their files need not exist here."""
     words = [shlex.split(line) for line in demo.NEXT.replace("\\\n", "").splitlines()]

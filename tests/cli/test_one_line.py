@@ -77,9 +77,3 @@ def test_an_undefined_score_has_no_other_in_its_place(score_hqh):
     assert line.endswith(" = overall_hal undefined")
     head, _, row = score_hqh(verdicts).strip().splitlines()[:3]
     assert row.split()[head.split().index("overall_hal")] == "-"
-
-
-def test_a_defined_score_stands_in_the_line(score_hqh):
-    verdicts = [{"correct": True, "extra_claims": 0}] * 3 + [{"correct": False, "extra_claims": 0}]
-    (line,) = score_hqh(verdicts, "--format", "line").splitlines()
-    assert line.endswith(" = overall_hal 25.0")

@@ -97,15 +97,3 @@ def test_two_places(
         "are the same place, or one is inside the other; name two separate places" in capsys.readouterr().err
     )
     assert content(tmp_path) == before
-
-
-def test_the_rows_themselves(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = content(source.parent)
-    for out in (source, source.parent):
-        assert cli.main(["study", "parallel", str(source), "--out", str(out)]) == 2
-        assert "is there already" in capsys.readouterr().err
-    assert content(source.parent) == before
-    sheet = source.rename(source.with_name("sheet.csv"))
-    before = content(source.parent)
-    assert cli.main(["study", "sheet", "make", str(sheet), "--sample", "1", "--out", str(source.parent)]) == 2
-    assert content(source.parent) == before

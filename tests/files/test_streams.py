@@ -1,8 +1,6 @@
 """Large JSON files give the same result read entry by entry as read whole, wherever the pieces end."""
 
-import gzip
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -59,15 +57,6 @@ def test_lists_in_an_object(
         assert list(entries_of(file, "a", "b")) == expected
 
 
-def test_packed_and_in_a_zip(tmp_path: Path) -> None:
-    text = "\ufeff" + json.dumps([{"name": "é"}], ensure_ascii=False)
-    (tmp_path / "a.json.gz").write_bytes(gzip.compress(text.encode()))
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.writestr("inner/a.json", text)
-    for file in (tmp_path / "a.json.gz", zipfile.Path(tmp_path / "a.zip") / "inner" / "a.json"):
-        assert list(entries(file)) == [{"name": "é"}]
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -91,43 +80,6 @@ def test_what_is_no_list(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(BuildError) as refused:
         list(entries(file_of(tmp_path, text)))
     assert message in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[1]", "begins with '[1]'; expected an object with lists of a and b"),
-        ('{"a": []}', "has no b; expected an object with lists of a and b"),
-        ('{"a": [], "b": {}}', "b is {}, no list; expected"),
-        ('{"a": [], "a": [], "b": []}', "a is there twice"),
-        ('{"a": [], "b": [] "c": 1}', "expecting ',' at character 19"),
-        ('{"a": [], "b" []}', "expecting ':'"),
-        ('{"a": [], b: []}', "Expecting value"),
-    ],
-)
-def test_what_is_no_object_of_lists(text: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(BuildError) as refused:
-        list(entries_of(file_of(tmp_path, text), "a", "b"))
-    assert message in str(refused.value)
-
-
-def test_what_is_wrong_at_the_beginning_is_said_before_the_rest_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(opening, "CHUNK", 100)
-    file = file_of(tmp_path, "[{]" + " " * 10_000)
-    read = []
-    limited = opening.limited
-
-    def watched(*given: Any) -> Any:
-        for chunk in limited(*given):
-            read.append(chunk)
-            yield chunk
-
-    monkeypatch.setattr(opening, "limited", watched)
-    with pytest.raises(BuildError, match="at character 3"):
-        list(entries(file))
-    assert len(read) == 1
 
 
 def test_limits(tmp_path: Path) -> None:
