@@ -44,13 +44,11 @@ class Module(evaluate.Metric):  # type: ignore[misc]
         """
         record = self._record()
         caller = sys._getframe(1).f_locals.get("self")
-        others = options.keys() - record.keywords - {"ids"}
-        if others and isinstance(caller, evaluate.CombinedEvaluations):
-            named = ", ".join(sorted(others))
-            warnings.warn(f"{record.name} ignores the options of other metrics: {named}.", stacklevel=3)
-            options = {name: value for name, value in options.items() if name not in others}
+        if isinstance(caller, evaluate.CombinedEvaluations):
+            options = _without_others(record, options)
         record.check_options({name: value for name, value in options.items() if name != "ids"})
-        result = dict(record.compute(*self._with_added(predictions, references), **options))
+        texts, rows = self._with_added(predictions, references)
+        result = dict(record.compute(texts, rows, **options))
         self._predictions = []
         self._references = []
         return result
@@ -99,6 +97,21 @@ class Module(evaluate.Metric):  # type: ignore[misc]
             features=datasets.Features(type(self).row),
             reference_urls=list(record.links),
         )
+
+
+def _without_others(record: Benchmark, options: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the options of other metrics, with a warning."""
+    own = {}
+    others = []
+    for name, value in options.items():
+        if name in record.keywords or name == "ids":
+            own[name] = value
+        else:
+            others.append(name)
+    if others:
+        named = ", ".join(sorted(others))
+        warnings.warn(f"{record.name} ignores the options of other metrics: {named}.", stacklevel=4)
+    return own
 
 
 def _rows_of(predictions: Any, references: Any) -> tuple[list[Any], list[Any]]:

@@ -258,7 +258,9 @@ def of_empty(parser: str, rules: Mapping[str, Parser] = PARSERS) -> str:
 
 def as_read(parser: str, answer: str | None) -> str:
     """Say how a rule reads something."""
-    return f"the rule {parser!r} reads as {answer}" if answer else f"the rule {parser!r} cannot read"
+    if not answer:
+        return f"the rule {parser!r} cannot read"
+    return f"the rule {parser!r} reads as {answer}"
 
 
 # How VLMEvalKit removes punctuation: if a mark is next to a blank anywhere in the text, all such marks are deleted,
