@@ -127,16 +127,6 @@ def test_labels_are_read_as_yes_and_no(labels, pope, capsys):
     assert keys_of(result["signature"])["labels"].split(",") == result["labels"]
 
 
-@pytest.mark.parametrize("other", [2, 0.5, None, "No.", ""])
-def test_labels_beside_anything_else_stay_as_they_are(other, pope):
-    rows = [{"question_id": number, "pred": value} for number, value in enumerate(("1", other), 1)]
-    if isinstance(other, str):
-        assert "labels" not in halluscope.score("pope", rows, questions(pope, "random"))
-    else:
-        with pytest.raises(ValueError, match="expected the LVLM's text"):
-            halluscope.score("pope", rows, questions(pope, "random"))
-
-
 @pytest.mark.parametrize("named", ["sampling", "category", None])
 def test_all_answers_in_one_file(named, pope):
     rows = [
@@ -206,31 +196,6 @@ def test_columns_of_ones_own(tmp_path, labels):
     ):
         throne(file, labels)
     assert throne(file, labels, id_column="picture", text_column="said")["images"] == 3
-
-
-# Thoughts
-
-
-def test_a_mapping_a_table_of_pandas_and_a_path(pope):
-    import pandas as pd
-
-    file = Path(questions(pope, "random")[0])
-    rows = [{"question_id": n, "response": "Yes"} for n in (1, 2)]
-    for given_rows in ({1: "Yes", "2": "Yes"}, pd.DataFrame(rows), rows):
-        assert halluscope.score("pope", given_rows, file)["rows"] == 2
-    with pytest.raises(ValueError, match=r"dataset is \[\]; expected a folder"):
-        halluscope.score("pope", rows, [])
-
-
-# A part
-
-
-def test_another_prompt_is_counted(labels):
-    rows = [row | {"prompt": "Generate a short caption of the image."} for row in SAID_ROWS]
-    result = throne(rows, labels)
-    assert result["other_prompts"] == 3 and keys_of(result["signature"])["prompts"] == "other,3"
-    asked = [row | {"prompt": "USER: Describe this  image in detail. ASSISTANT:"} for row in SAID_ROWS]
-    assert "other_prompts" not in throne(asked, labels)
 
 
 # What a number is about

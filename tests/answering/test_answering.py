@@ -146,19 +146,6 @@ def test_a_second_process_is_told(data, source, model, vlm, tmp_path, refused, m
     assert len(lines(out)) == len({(row["sampling"], row["question_id"]) for row in lines(out)}) == 18
 
 
-def test_bad_models_and_datasets(data, tmp_path, tiny_t5, refused):
-    throne = data / "throne_coco"
-    for name, dataset, said in (
-        ("./nowhere", throne, "There is no model './nowhere'; expected a folder, or a Hub id"),
-        ("nobody/nothing", throne, "The model 'nobody/nothing' cannot be loaded"),
-        (tiny_t5, throne, "cannot be loaded"),
-        ("./nowhere", data / "pope", "was built without images"),
-        ("./nowhere", tmp_path / "nothing", "cannot be loaded as a dataset"),
-    ):
-        assert said in refused(*command(name, dataset, tmp_path / "a.jsonl"))
-    assert not (tmp_path / "a.jsonl").exists()
-
-
 def test_what_is_wrong_is_said_before_a_model_is_loaded(data, model, tmp_path, refused, monkeypatch):
     processor = "transformers.AutoProcessor.from_pretrained"
     monkeypatch.setattr(processor, lambda *_, **__: pytest.fail("a model was loaded"))

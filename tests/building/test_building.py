@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import warnings
 import zipfile
 from collections.abc import Iterator
 from functools import partial
@@ -17,16 +16,15 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
-from datasets import Features, Image, Value, load_dataset
+from datasets import Image, Value, load_dataset
 from PIL import Image as Pillow
 
 from halluscope import cli, registry
 from halluscope.benchmark import Dataset
-from halluscope.building import fetch, output
+from halluscope.building import fetch
 from halluscope.building import spec as specs
-from halluscope.building.output import Order, Table
+from halluscope.building.output import Order
 from halluscope.building.spec import Spec
 from halluscope.cli.build import command_of
 from halluscope.errors import BuildError
@@ -152,16 +150,6 @@ def test_rows(upstream: Path, tmp_path: Path) -> None:
     assert [row["objects"] for row in load(tmp_path / "out", streaming=True)] == OBJECTS
 
 
-def test_without_images(upstream: Path, tmp_path: Path) -> None:
-    shutil.rmtree(upstream / "val2017")
-    out = build(upstream, tmp_path / "out", images=None, with_images=False)
-    rows = load(out)
-    assert rows.column_names == ["image_id", "file_name", "prompt", "objects"]
-    assert list(rows["objects"]) == OBJECTS
-    card = (out / "README.md").read_text()
-    assert "| `image` |" not in card and "built without images" in card and "| not used |" in card
-
-
 def test_same_input_same_bytes(upstream: Path, tmp_path: Path) -> None:
     one = build(upstream, tmp_path / "one")
     elsewhere = shutil.copytree(upstream, tmp_path / "elsewhere")
@@ -192,19 +180,6 @@ def test_stats(upstream: Path, tmp_path: Path) -> None:
     assert table["rows"] == 4
     assert (shard["bytes"], shard["sha256"]) == (len(content), hashlib.sha256(content).hexdigest())
     assert str(tmp_path) not in (out / "stats.json").read_text()
-
-
-def test_shards_and_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "SHARD_BYTES", 20_000)
-    rows = ({"number": i, "text": "x" * 100} for i in range(450))
-    features = Features({"number": Value("int64"), "text": Value("string")})
-    table = Table(features, rows).write(tmp_path, "test")
-    names = [shard["file"] for shard in table["shards"]]
-    assert names == [f"data/test-{i:05d}-of-00003.parquet" for i in range(3)]
-    assert sorted(file.name for file in (tmp_path / "data").iterdir()) == [Path(name).name for name in names]
-    shards = [pq.ParquetFile(tmp_path / name) for name in names]
-    assert [shard.num_row_groups for shard in shards] == [2, 2, 1]
-    assert [n for shard in shards for n in shard.read()["number"].to_pylist()] == list(range(450))
 
 
 # Where it comes from
@@ -247,25 +222,6 @@ def test_download_of_something_else(upstream: Path, tmp_path: Path, server: str)
     with pytest.raises(BuildError, match=rf"--source.*expected sha256:{published} but got {arrived}"):
         throne_coco.build(out=tmp_path / "out", cache=tmp_path / "kept", spec=spec)
     assert not list((tmp_path / "kept").iterdir()) and not (tmp_path / "out").exists()
-
-
-def test_local_archives_and_folders_give_the_same_rows(upstream: Path, tmp_path: Path) -> None:
-    spec = spec_of(upstream)
-    labels, pictures = upstream / "annotations_trainval2017.zip", upstream / "val2017.zip"
-    one = throne_coco.build(labels, pictures, tmp_path / "one", spec=spec)
-    two = throne_coco.build(upstream, upstream, tmp_path / "two", spec=spec)
-    stats = [json.loads((out / "stats.json").read_text()) for out in (one, two)]
-    assert stats[0]["tables"] == stats[1]["tables"]
-    assert [each["sources"]["images"]["published"] for each in stats] == [True, None]
-    assert [each["subset"] for each in stats] == [False, False]
-
-
-def test_changed_annotations_need_subset(upstream: Path, tmp_path: Path) -> None:
-    spec = spec_of(upstream)
-    published = spec.sources["annotations"].member_sha256
-    arrived = fetch.sha256_of(write_annotations(upstream, annotations() | {"info": {}}))
-    with pytest.raises(BuildError, match=f"its sha256 is {arrived}, expected {published}.*--subset"):
-        build(upstream, tmp_path / "out", spec=spec, subset=False)
 
 
 def test_counts_are_expected(upstream: Path, tmp_path: Path) -> None:
@@ -360,53 +316,6 @@ def test_bad_image(
     assert not (tmp_path / "out").exists() and not (programs / "ran").exists()
 
 
-def test_only_images_present(upstream: Path, tmp_path: Path) -> None:
-    (upstream / "val2017" / "000000000030.jpg").unlink()
-    out = build(upstream, tmp_path / "out", only_images_present=True)
-    assert list(load(out)["image_id"]) == [10, 20, 40]
-    assert json.loads((out / "stats.json").read_text())["counts"]["annotations"] == 5
-    spec = spec_of(upstream)
-    with pytest.raises(BuildError, match=r"found 3 images.*Pass --subset"):
-        build(upstream, tmp_path / "two", spec=spec, subset=False, only_images_present=True)
-    (tmp_path / "none").mkdir()
-    with pytest.raises(BuildError, match="None of the 4 images"):
-        build(upstream, tmp_path / "three", images=tmp_path / "none", only_images_present=True)
-
-
-def test_corrupt_archive(upstream: Path, tmp_path: Path) -> None:
-    labels, pictures = zipped(upstream)
-    for archive in (labels, pictures):
-        content = bytearray(archive.read_bytes())
-        content[len(content) // 2] ^= 255  # a stored member's content: its check sum is wrong now
-        archive.write_bytes(content)
-    with pytest.raises(BuildError, match="cannot be read, or is cut off: Bad CRC-32"):
-        throne_coco.build(labels, upstream, tmp_path / "out", subset=True)
-    with pytest.raises(BuildError, match=r"jpg cannot be read, or is cut off: Bad CRC-32"):
-        throne_coco.build(upstream, pictures, tmp_path / "out", subset=True)
-
-
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        (["annotations/instances_val2017.json", "../a"], r"'\.\./a'; expected unique names"),
-        (["annotations/instances_val2017.json", "C:/a"], "'C:/a'; expected unique names"),
-        (["annotations/instances_val2017.json", "a", "a"], "'a' twice; expected"),
-        (
-            ["annotations/instances_val2017.json", "a/" * 30_000],
-            "expected unique names of at most 1,000 characters",
-        ),
-    ],
-)
-def test_names_that_no_archive_needs(names: list[str], message: str, upstream: Path, tmp_path: Path) -> None:
-    labels = tmp_path / "labels.zip"
-    with warnings.catch_warnings(), zipfile.ZipFile(labels, "w") as archive:
-        warnings.simplefilter("ignore")  # zipfile's own, of a name that comes twice
-        for name in names:
-            archive.writestr(name, (upstream / "instances_val2017.json").read_bytes())
-    with pytest.raises(BuildError, match=rf"--source .*labels\.zip holds .*{message}"):
-        throne_coco.build(labels, None, tmp_path / "out", subset=True, with_images=False)
-
-
 # The command line, the spec, and where files are
 
 
@@ -490,23 +399,3 @@ def test_share_in_an_installed_wheel(tmp_path: Path) -> None:
     )
     assert ran.stdout.split() == ["None", str(package / "_share" / "builders" / "throne_coco.py")]
     assert f"FileNotFoundError: metrics is not in {package / '_share'}" in ran.stderr
-
-
-# The real thing, where it is at hand
-
-
-@pytest.mark.skipif("HALLUSCOPE_UPSTREAM" not in os.environ, reason="HALLUSCOPE_UPSTREAM names no folder")
-def test_real_images(tmp_path: Path) -> None:
-    tiny = Path(os.environ["HALLUSCOPE_UPSTREAM"]) / "coco" / "tiny"
-    out = throne_coco.build(tiny, tiny, tmp_path / "out", subset=True)
-    rows = load(out).cast_column("image", Image(decode=False))
-    truth = json.loads((tiny / "instances_val2017.json").read_text())
-    names = {category["id"]: category["name"] for category in truth["categories"]}
-    expected: dict[int, set[int]] = {image["id"]: set() for image in truth["images"]}
-    for annotation in truth["annotations"]:
-        expected[annotation["image_id"]].add(annotation["category_id"])
-    assert len(rows) == 80
-    for row in rows:
-        assert row["objects"] == [names[i] for i in sorted(expected[row["image_id"]])]
-        assert row["image"]["bytes"] == (tiny / "val2017" / row["file_name"]).read_bytes()
-    assert json.loads((out / "stats.json").read_text())["counts"]["annotations"] == 815

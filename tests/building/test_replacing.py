@@ -9,7 +9,7 @@ import pytest
 from datasets import load_dataset
 
 from halluscope import cli
-from halluscope.building import build_info, output
+from halluscope.building import build_info
 from halluscope.files import writing
 from tests import small_datasets
 from tests.files.disk import content, full
@@ -65,23 +65,6 @@ def test_a_file_of_the_users(
     (out / name).write_text("mine")
     said = refused(source, out, capsys, *more)
     assert f"{out / name} was not written by a build" in said and "Move it away" in said
-
-
-@pytest.mark.parametrize("what", ["a link", "a link to a folder", "a folder", "an empty folder"])
-@pytest.mark.parametrize("name", ["README.md", "data", build_info.MANIFEST])
-def test_what_is_no_plain_file(
-    name: str, what: str, source: Path, out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "theirs").mkdir()
-    (tmp_path / "theirs" / "file").write_text("mine")
-    if "link" in what:
-        (out / name).symlink_to(tmp_path / "theirs" if "folder" in what else tmp_path / "theirs" / "file")
-    else:
-        (out / name).mkdir()
-        if what == "a folder":
-            (out / name / "file").write_text("mine")
-    assert "Move it away" in refused(source, out, capsys, "--force")
-    assert (tmp_path / "theirs" / "file").read_text() == "mine"
 
 
 def _link(out: Path) -> None:
@@ -216,20 +199,3 @@ def test_interrupted(
     assert capsys.readouterr().err == f"halluscope: interrupted; {out} is complete.\n" and is_whole(out)
     monkeypatch.undo()
     assert build(source, out, "--force") == 0 and [entry.name for entry in out.parent.iterdir()] == ["out"]
-
-
-def test_what_changes_while_it_is_built(source: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files that the user writes meanwhile are kept, as are those that were there before."""
-    assert build(source, out) == 0
-    write = build_info.write_manifest
-
-    def meanwhile(folder: Path) -> None:
-        write(folder)
-        (out / "README.md").write_text("mine")
-
-    monkeypatch.setattr(output, "write_manifest", meanwhile)
-    assert build(source, out, "--force") == 2
-    assert (out / "README.md").read_text() == "mine"
-
-
-# The mark

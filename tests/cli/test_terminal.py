@@ -197,15 +197,6 @@ def test_nobody_reads(words, end):
     assert shell(f"halluscope {words} {end}; exit ${{PIPESTATUS[0]}}") == (0, b"")
 
 
-def test_who_is_interrupted_hears_what_is_kept(monkeypatch, capsys):
-    def run():
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("halluscope.cli.answer.answer", run)
-    assert cli.main(["answer"]) == 130
-    assert "what was answered so far is kept" in capsys.readouterr().err
-
-
 # Options
 
 NUMBERS = {
@@ -246,16 +237,3 @@ def test_limits_stand_anywhere(responses, tmp_path, monkeypatch, capsys, place, 
     assert cli.main([*command[:at], *words, *command[at:]]) == 2
     assert "the limit 'file' of 5 bytes" in capsys.readouterr().err
     assert limits.most("file") == limits.LIMITS["file"].default
-
-
-@pytest.mark.parametrize(
-    "words", [["--limits"], ["--limits", ""], ["--limits=x"], ["--limits=file"], ["--limits=nope=1"]]
-)
-def test_limits_that_are_none(words, capsys, monkeypatch):
-    assert cli.main(["list", *words]) == 2
-    said = capsys.readouterr().err
-    assert "--limits" in said and "NAME=AMOUNT" in said
-    assert limits.VARIABLE not in os.environ
-    monkeypatch.setenv(limits.VARIABLE, "file=-1")
-    assert cli.main(["list"]) == 2
-    assert f"{limits.VARIABLE} holds 'file=-1'" in capsys.readouterr().err

@@ -77,23 +77,3 @@ def test_what_is_there_stays(
     before = content(tmp_path)
     assert cli.main(command(kind, source, tmp_path / "out")) == 2
     assert re.search("name (another|a new)", capsys.readouterr().err) and content(tmp_path) == before
-
-
-@pytest.mark.parametrize("first", ["{}", "./{}", "{}/deep/it.jsonl", "link/../{}"])
-@pytest.mark.parametrize("out", ["it.jsonl", "it"])
-def test_two_places(
-    out: str,
-    first: str,
-    source: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "link").symlink_to("in")
-    before = content(tmp_path)
-    assert cli.main(["study", "parallel", str(source), "--out", out, "--first", first.format(out)]) == 2
-    assert (
-        "are the same place, or one is inside the other; name two separate places" in capsys.readouterr().err
-    )
-    assert content(tmp_path) == before

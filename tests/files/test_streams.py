@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from halluscope import limits
 from halluscope.errors import BuildError, LimitExceeded
 from halluscope.files import opening
-from halluscope.files.opening import entries, entries_of
+from halluscope.files.opening import entries
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -38,23 +38,6 @@ def test_a_list(values: list[Any], size: int, indent: int | None, ascii_only: bo
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(opening, "CHUNK", size)
         assert list(entries(file)) == values
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    some=st.lists(VALUES, max_size=4),
-    others=st.lists(VALUES, max_size=4),
-    beside=VALUES,
-    size=st.integers(1, 40),
-)
-def test_lists_in_an_object(
-    some: list[Any], others: list[Any], beside: Any, size: int, tmp_path: Path
-) -> None:
-    file = file_of(tmp_path, json.dumps({"beside": beside, "b": others, "a": some, "last": beside}))
-    expected = [*(("b", value) for value in others), *(("a", value) for value in some)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(opening, "CHUNK", size)
-        assert list(entries_of(file, "a", "b")) == expected
 
 
 @pytest.mark.parametrize(

@@ -176,17 +176,6 @@ def test_samples_say_which_row_they_are(data, logs, name):
             assert parts[1].text == sample.input
 
 
-def test_a_part_and_answers_without_scores(data, images, tmp_path):
-    log = run("pope", tmp_path, limit=4, task_args=images)
-    assert keys_of(signature(log))["data"].startswith("pope-4-")
-    with pytest.raises(ValueError, match="has no response to 2 of the 6 rows"):
-        scored(data, "pope", log.location)
-    assert scored(data, "pope", log.location, partial=True)["accuracy"] == figures(log)["accuracy"]
-    bare, full = (run("pope", tmp_path, score=score, task_args=images) for score in (False, True))
-    assert bare.status == "success" and not (bare.results and bare.results.scores)
-    assert scored(data, "pope", bare.location)["f1"] == figures(full)["f1"]
-
-
 def test_options_and_prompts_of_a_benchmark(data, images, tmp_path):
     asked: list[Any] = []
     given = images | {"parser": "strict", "prompt": "short"}

@@ -1,6 +1,5 @@
 """What harnesses and `halluscope answer` share: task files, datasets with their images, settings, and read samples."""
 
-import copy
 import json
 import math
 import re
@@ -15,12 +14,11 @@ import yaml
 
 from halluscope import registry, scoring
 from halluscope.answering import sources
-from halluscope.benchmark import HIGHER, Judges
+from halluscope.benchmark import HIGHER
 from halluscope.errors import JudgeUnavailable, OutputError
 from halluscope.harness import functions as harness
 from halluscope.harness import tasks
 from halluscope.harness.evaluation import TASKS, Settings
-from halluscope.judging.lexical import LexicalJudge
 from halluscope.reading.datasets import read_rows
 from halluscope.responses import reading
 from halluscope.signature import data_of
@@ -96,36 +94,6 @@ def test_task_files_say_what_the_benchmarks_say(name, written):
         assert task["cluster_key"] == "cluster"
 
 
-def test_a_task_with_another_prompt(data, written, monkeypatch):
-    harness_name, folder = written
-    task = yaml.load((folder / "pope" / "pope_short.yaml").read_text(), _Loader)
-    if harness_name == "lm-eval":
-        assert task["task"] == "pope_short"
-        (rows,) = harness.dataset(**task["dataset_kwargs"], **harness_data.settings(data)).values()
-    else:
-        assert task["task"] == "halluscope_pope_short"
-        marker = folder / "pope" / task["dataset_kwargs"]["data_files"]["test"]
-        monkeypatch.setenv(TASKS, json.dumps(harness_data.settings(data)))
-        rows = harness.documents([json.loads(marker.read_text())])
-    asked = f"{rows[0]['question']}\nAnswer the question using a single word or phrase."
-    assert (harness.prompt(rows[0]), harness.marked_prompt(rows[0])) == (asked, f"<image>{asked}")
-
-
-def test_each_benchmark_has_a_readme(written):
-    harness_name, folder = written
-    heads = ["Paper", "Citation", "Groups, Tags, and Tasks", "Scores", "Checklist"]
-    for benchmark in {dataset: registry.benchmark(dataset) for dataset in harness_data.TASKS}.values():
-        text = (folder / benchmark.name / "README.md").read_text()
-        assert benchmark.citation.strip() in text and "$" not in text
-        assert re.findall("^### (.+)", text, re.MULTILINE) == heads
-        assert "Title: {" not in text and f"| `{benchmark.principal}` |" in text
-        assert f"[{'x' if benchmark.compared else ' '}] If yes, does the original" in text
-        averages = bool(benchmark.means) and not benchmark.judges and harness_name == "lm-eval"
-        assert ("assumes that documents are independent" in text) == averages
-        for file in (folder / benchmark.name).glob("*.yaml"):
-            assert f"* `{yaml.load(file.read_text(), _Loader)['task']}`: " in text
-
-
 @pytest.mark.parametrize("harness_name", tasks.HARNESSES)
 def test_the_command_prints_the_folder(harness_name, tmp_path, ran):
     folder = Path(ran("tasks", harness_name).out.strip())
@@ -155,25 +123,6 @@ def test_task_files_of_somebody_else_stay(tmp_path):
     with pytest.raises(ValueError, match="no harness 'helm'; expected lm-eval or lmms-eval"):
         tasks.write("helm", tmp_path / "others")
     assert not (tmp_path / "others").exists()
-
-
-# Datasets
-
-
-def test_datasets_that_cannot_be_asked(data, tmp_path):
-    pope, nowhere, throne = str(data / "pope"), str(tmp_path / "nowhere"), registry.dataset("throne_coco")
-    for given, said in (
-        ((nowhere,), "cannot be loaded as a dataset"),
-        ((pope, None, throne), "has no column objects; expected the dataset throne_coco"),
-        ((pope,), "pope:coco was built without images; build it with them, or name"),
-        ((pope, nowhere), r"There is no folder .*nowhere"),
-        ((pope, str(tmp_path)), r"1 of the 1 images are not in .*, such as COCO_val2014"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            sources.open_source(*given)
-    known = ", ".join(harness_data.TASKS)
-    with pytest.raises(ValueError, match=f"No known dataset has the columns text; expected one of {known}"):
-        registry.with_columns(["text"])
 
 
 # Settings
@@ -228,8 +177,6 @@ def test_a_missing_judge_is_missed_before_an_lvlm_answers(data, task, caplog):
 
 
 # What is scored
-
-DOG = ["A dog."] * 3  # what is said to throne_coco
 
 
 def answered(task: str, texts: list[str], **given: Any) -> dict[str, Any]:
@@ -323,20 +270,6 @@ def test_each_document_adds_its_part(data, task):
         assert error == pytest.approx(harness_data.clustered_error(added, shared), nan_ok=True)
 
 
-def test_a_language_model_judges_only_if_it_is_named(monkeypatch, caplog, command_of):
-    """throne's own judge is flan-t5; where no rule can judge, the responses are kept, and the log says where."""
-    assert Settings.of("throne_coco").options["judges"] == "lexical"
-    throne = registry.benchmark("throne")
-    unruly = copy.copy(throne)
-    unruly.judges = Judges("votes", "flan-t5", ())
-    monkeypatch.setattr(registry, "benchmark", lambda name: unruly if "throne" in name else None)
-    assert is_not_scored(answered("throne_coco", DOG))
-    assert "throne_coco is not scored: its judge is a language model, and none is named." in caplog.text
-    assert command_of()[:2] == ["score", "throne_coco"] and "--judges" not in command_of()
-    harness._results.clear()
-    assert not is_not_scored(answered("throne_coco", DOG, judges="lexical"))
-
-
 @pytest.mark.filterwarnings("ignore:.* questions are scored")
 @pytest.mark.parametrize("task", harness_data.TASKS)
 def test_a_judge_without_memory_loses_no_answer(
@@ -356,21 +289,6 @@ def test_a_judge_without_memory_loses_no_answer(
     for score in registry.benchmark(task).scores:
         figure = math.nan if result[score] is None else result[score]
         assert figure == pytest.approx(expected[score], nan_ok=True), score
-
-
-@pytest.mark.parametrize("error", [MemoryError(), Exception("\x1b[31m"), KeyboardInterrupt(), SystemExit()])
-def test_whatever_a_judge_raises_is_said_and_loses_no_answer(error, breaks, caplog, command_of, tmp_path):
-    """Also if somebody stops the harness."""
-    breaks(error, LexicalJudge, "answer")
-    if isinstance(error, Exception):
-        assert is_not_scored(answered("throne_coco", DOG, judges="lexical"))
-        assert f"{type(error).__name__}: " in caplog.text and "\x1b" not in caplog.text
-        file = Path(command_of()[3])
-    else:
-        with pytest.raises(type(error)):
-            answered("throne_coco", DOG, judges="lexical")
-        (file,) = tmp_path.rglob("responses/throne_coco-*.jsonl")
-    assert [json.loads(line)["response"] for line in file.read_text().splitlines()] == DOG
 
 
 # Samples

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import HfApi, constants
 
-from halluscope import __version__, registry
+from halluscope import __version__
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.building import spec as specs
 from halluscope.cli import main
@@ -166,15 +166,6 @@ def test_what_a_dry_run_shows(built, hub, run):
     assert f"  new         {kilobytes:.1f} kB  {DATA}" in lines
     assert [line.split()[-1] for line in lines[1:5]] == ["README.md", DATA, "spec.toml", "stats.json"]
     assert all(line.startswith(("GET", "HEAD")) for line in hub.requests)
-
-
-def test_the_card_there_says_how_to_load_from_there(hub, run, upload):
-    upload()
-    run("metric", "throne", "--org", "me", "--upload")
-    assert b'load_dataset("acme/throne_coco"' in hub["dataset", "acme/throne_coco"].files["README.md"]
-    space = hub["space", "me/throne"]
-    assert b'evaluate.load("me/throne")' in space.files["README.md"] and space.private
-    assert {*space.files} == {".gitattributes", "README.md", "app.py", "requirements.txt", "throne.py"}
 
 
 def test_a_new_card_goes_to_main_and_the_tag_stays(hub, upload, monkeypatch):
@@ -423,18 +414,6 @@ def test_images_need_a_licence(tmp_path, refused, upload, monkeypatch):
     upload(folder=built)
 
 
-def test_what_a_space_installs(hub, run):
-    run("metric", "all", "--org", "acme", "--upload")
-    for benchmark in registry.benchmarks():
-        extras = f"[{','.join((*benchmark.extras, 'figures'))}]"
-        there = hub["space", f"acme/{benchmark.name}"].files["requirements.txt"].decode()
-        assert there.splitlines() == [f"# halluscope=={__version__}", f"halluscope{extras} @ {PACKAGE}"]
-    git = "git+https://example.org/halluscope@main"
-    said = run("metric", "pope", "--org", "me", "--upload", "--package", f"halluscope @ {git}")
-    assert hub["space", "me/pope"].files["requirements.txt"].decode().endswith(f" @ {git}\n")
-    assert f"The Space installs halluscope @ {git}." in said
-
-
 def test_a_space_that_could_not_start(hub, refused, capsys, monkeypatch):
     command = ["publish", "metric", "throne", "--org", "acme", "--upload"]
     assert main(command) == 2
@@ -457,19 +436,6 @@ def test_a_hub_that_does_not_say_who_one_is(answer, hub, upload):
 
 
 ODD = [[], None, {"id": "acme/throne_coco", "sha": None}, {"sha": "main", "siblings": [5]}]
-ASKED = {"info": "/api/datasets/acme/throne_coco$", "refs": "/refs$", "tree": "/tree/"}
-
-
-@pytest.mark.parametrize("what", ASKED)
-@pytest.mark.parametrize("answer", ODD, ids=repr)
-def test_odd_answers_about_a_repository(what, answer, hub, built, capsys):
-    """Either our error is shown, or how the value was read; nothing is changed, because nothing is uploaded."""
-    hub.make("dataset", "acme/throne_coco", {"README.md": b"x"})
-    gate(hub, ASKED[what], Answer(answer))
-    status = main(["publish", *throne_coco_in(built)[:-1]])
-    said = "".join(capsys.readouterr())
-    assert status in (0, 2) and "Traceback" not in said, said
-    assert said.startswith("halluscope: ") if status else "dry run" in said
 
 
 def test_names_on_the_hub_do_not_steer_the_terminal(hub, upload):

@@ -2,14 +2,13 @@
 
 import gzip
 import json
-import warnings
 
 import datasets
 import pytest
 
 from halluscope import vocabularies
 from halluscope.errors import BuildError
-from halluscope.reading.presence import ImageObjects, load, read_all
+from halluscope.reading.presence import load
 
 COCO = vocabularies.load("coco")
 
@@ -73,14 +72,6 @@ def test_bad_labels(tmp_path, content, message):
         load([str(path)])
 
 
-def test_rows_in_python():
-    assert read_all([{"image_id": "7", "objects": ["dog"]}]) == [ImageObjects(7, ["dog"])]
-    with pytest.raises(
-        ValueError, match=r"references\[1\]: expected image_id and objects, a list of class names"
-    ):
-        read_all([{"image_id": 7, "objects": []}, {"image_id": 8, "objects": "dog"}])
-
-
 # The classes of the labels
 
 
@@ -115,20 +106,3 @@ def test_annotations_know_the_very_classes_of_the_vocabulary(coco_file):
         with pytest.raises(BuildError, match=rf"instances\.json does not have the 80 categories .*{message}"):
             load([coco_file(names)], COCO)
         assert load([coco_file(names)])
-
-
-def test_a_build_from_annotations_of_few_classes(tmp_path):
-    folder = tmp_path / "dataset"
-    folder.mkdir()
-    datasets.Dataset.from_list([{"image_id": 1, "objects": ["dog"]}]).to_parquet(
-        folder / "validation.parquet"
-    )
-    for stats, told in (('{"counts": {"images_per_class": {"dog": 1}}}', 1), ("5", 0), ("[", 0), ("{}", 0)):
-        (folder / "stats.json").write_text(stats)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            assert load([str(folder)], COCO) == [ImageObjects(1, ["dog"])]
-        said = [
-            str(one.message) for one in caught if "was built from annotations without 79" in str(one.message)
-        ]
-        assert len(said) == told

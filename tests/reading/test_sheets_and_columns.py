@@ -122,18 +122,6 @@ def test_two_columns_with_one_name_are_refused(names, form, dataset, tmp_path, r
     assert names[1].strip() in refused and len(refused.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_what_cannot_matter_is_read(form, dataset, tmp_path):
-    named = table(tmp_path / f"r{form}", ("question_id", "Response", "RESPONSE"), THREE)
-    assert scored(named, dataset, text_column="Response")["accuracy"] == 1.0
-    same = [(number, label, label) for number, label in ROWS]
-    equal = table(tmp_path / f"equal{form}", ("question_id", "Response", "RESPONSE"), same)
-    assert scored(equal, dataset)["accuracy"] == 1.0
-    notes = [(number, label, "a", "b") for number, label in ROWS]
-    other = table(tmp_path / f"notes{form}", ("question_id", "response", "Note", "note"), notes)
-    assert scored(other, dataset)["accuracy"] == 1.0
-
-
 # Separators
 
 
@@ -145,10 +133,3 @@ def test_the_header_tells_the_separator(separator, ending, dataset, tmp_path):
     file.write_text("\n".join(lines))
     result = scored(file, dataset)
     assert (result["accuracy"], result["matched"]) == (1.0, "question_id")
-
-
-def test_a_header_that_fits_two_separators_is_refused(dataset, tmp_path, ran):
-    file = tmp_path / "r.csv"
-    file.write_text("number;said,raw\n" + "".join(f"{id};{label},a\n" for id, label in ROWS))
-    refused = ran("score pope --dataset", dataset, "--responses", file, status=2).err
-    assert "commas and semicolons" in refused and len(refused.strip().splitlines()) == 1

@@ -113,23 +113,6 @@ def test_what_contradicts_is_refused(dataset):
         halluscope.score("pope", both, dataset, bootstrap=0, partial=True)
 
 
-@pytest.mark.parametrize("beside_scores", [False, True])
-def test_lists_by_sampling(dataset, tmp_path, beside_scores):
-    lists = {
-        f"coco_{name}": {"accuracy": 1.0, "results": said(name)} if beside_scores else said(name)
-        for name in THINGS
-    }
-    (tmp_path / "r.json").write_text(json.dumps(lists))
-    result = halluscope.score("pope", str(tmp_path / "r.json"), dataset, bootstrap=0)
-    assert (result["rows"], result["accuracy"], {*samplings(result)}) == (36, 1.0, {*THINGS})
-
-
-def test_any_order_with_image_and_sampling(dataset):
-    rows = [{**row, "sampling": name, "question_id": 0} for name in THINGS for row in said(name, image=True)]
-    result = halluscope.score("pope", rows[::-1], dataset, bootstrap=0)
-    assert (result["rows"], result["accuracy"], result["matched"]) == (36, 1.0, "image and question")
-
-
 def asked(sampling):
     """Return the image, the question and the response of each row."""
     return [(row["image"], row["prompt"].split("\n")[0], row["text"]) for row in said(sampling, image=True)]

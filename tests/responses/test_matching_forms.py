@@ -109,14 +109,6 @@ def test_a_question_file_without_labels_whose_line_breaks_are_written_out(upstre
 # Images and addresses of images
 
 
-AMBER_IDS = (1, 1005, 1006, 1007)
-AMBER_ASKED = (
-    "Is there a person in this image?",
-    "Is the grass dry in this image?",
-    "Is there direct contact between the dog and grass?",
-)
-
-
 def test_the_image_decides_where_ids_count_from_0(tmp_path):
     dataset = str(small_datasets.build("amber", tmp_path))
     by_id = scored([{"id": 1, "response": "A dog and a person."}], dataset, "amber")
@@ -126,37 +118,6 @@ def test_the_image_decides_where_ids_count_from_0(tmp_path):
         assert (result["chair"], result["matched"]) == (by_id["chair"], "image")
     with pytest.raises(ValueError, match="id 0 is not among the"):
         scored([{"id": 0, "image_path": "AMBER_9.jpg", "response": "A dog."}], dataset, "amber")
-
-
-def test_images_and_questions_decide_for_both_halves_of_amber(tmp_path):
-    dataset = str(small_datasets.build("amber", tmp_path))
-    asked = ("Describe this image.", *AMBER_ASKED)
-    texts = ("A dog and a person.", "No", "Yes", "No")
-    rows = [
-        {"id": number, "image": "AMBER_1.jpg", "query": question, "response": text}
-        for number, (question, text) in enumerate(zip(asked, texts, strict=True))
-    ]
-    result = scored(rows[::-1], dataset, "amber")
-    wanted = scored([row | {"id": id} for row, id in zip(rows, AMBER_IDS, strict=True)], dataset, "amber")
-    assert (result["accuracy"], result["chair"]) == (wanted["accuracy"], wanted["chair"])
-    assert result["rows"] == 4
-
-
-ADDRESSES = [f"https://example.org/{number}_o.jpg" for number in range(3)]
-
-
-@pytest.mark.parametrize("column", ["image_src", "image_url", "url"])
-@pytest.mark.parametrize("ids", [False, True])
-def test_addresses_of_other_images_are_a_contradiction(column, ids, tmp_path):
-    dataset = str(small_datasets.build("mmhal", tmp_path))
-    rows = [{column: address, "model_answer": "Two dogs."} for address in ADDRESSES]
-    if ids:
-        rows = [{"id": number} | row for number, row in enumerate(rows)]
-    assert scored(rows, dataset, "mmhal", judge="none")["questions"] == 3
-    for row, address in zip(rows, [ADDRESSES[0], *ADDRESSES[:0:-1]], strict=True):
-        row[column] = address
-    with pytest.raises(ValueError, match=r" 'https://example.org/2_o.jpg', but its row .*1_o.jpg"):
-        scored(rows, dataset, "mmhal", judge="none")
 
 
 @pytest.mark.parametrize(

@@ -99,19 +99,6 @@ def test_names_are_as_long_as_they_must_be(tmp_path):
     assert [one.name for one in read([f"mine={files[0]}", files[1]])] == ["mine", "answers"]
 
 
-def test_parts_say_in_their_names_what_their_rows_do_not(tmp_path):
-    parts = {"sampling": ("random", "popular")}
-    one = lines(tmp_path / "random.jsonl", {"question_id": 1, "response": "a"})
-    two = lines(tmp_path / "popular.jsonl", {"question_id": 1, "response": "b", "sampling": "own"})
-    both = lines(tmp_path / "random_or_popular.jsonl", {"question_id": 1, "response": "c"})
-    found = responses(f"llava={one},{two},{both}", parts=parts)
-    assert found.name == "llava" and found.source == f"{one}, {two}, {both}"
-    assert found.table.cells("sampling") == ["random", "own", None]
-    assert found.table.where == [f"{file}, line 1" for file in (one, two, both)]
-    assert responses(f"llava={one},{two}", limit=1).texts == ["a"]
-    assert "sampling" not in responses(f"llava={one}", parts=parts).table.columns
-
-
 # Matching by ids
 
 
@@ -152,19 +139,6 @@ def test_ids_under_any_name_and_the_rows_own_first(name):
 )  # fmt: skip
 def test_spellings_of_one_id(value):
     assert matched([{"image_id": value, "response": ""}]).rows == IMAGES[:1]
-
-
-def test_file_names_that_share_their_last_part():
-    """Frames of two films differ only in their complete names."""
-    frames = [
-        ImageObjects(1, ["dog"], "a/1.jpg"),
-        ImageObjects(2, [], "b/1.jpg"),
-        ImageObjects(3, [], "2.jpg"),
-    ]
-    rows = [{"file_name": name, "response": name} for name in ("b/1.jpg", "a/1.jpg", "x/2.jpg")]
-    assert [row.image_id for row in matched(rows, rows=frames).rows] == [2, 1, 3]
-    with pytest.raises(ValueError, match=r"file_name 1\.jpg is not among the 3 rows of the dataset"):
-        matched([{"file_name": "1.jpg", "response": ""}], rows=frames)
 
 
 def test_questions_are_answered_whole_and_scored_in_their_order():

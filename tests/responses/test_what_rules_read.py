@@ -124,15 +124,6 @@ def test_strict_reads_letters_in_the_same_ways(way):
     assert (result["accuracy"], result["unreadable"]) == (1, 0)
 
 
-@pytest.mark.parametrize("way", ways(WAYS))
-def test_hallusionbench_reads_yes_and_no_in_the_same_ways(way):
-    rows = [question(number) for number in range(2)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        result = HALLUSIONBENCH([way.replace("WORD", word) for word in ("No", "Yes")], rows)
-    assert result["aAcc"] == 1
-
-
 def question(number):
     """Return a question of HallusionBench without its figure, the right answer to an odd one being yes."""
     return {

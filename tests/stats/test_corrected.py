@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from halluscope.benchmarks.throne.counting import Conventions, Hits, score
-from halluscope.stats.corrected import FEWEST_TEXTS, Sample, correct, draw, student
+from halluscope.stats.corrected import FEWEST_TEXTS, Sample, correct, draw
 from halluscope.stats.intervals import total_of
 from halluscope.stats.linear import Totals, linear
 
@@ -172,22 +171,6 @@ def test_a_kind_of_cells_of_which_nothing_is_known_is_refused():
     assert "among the 300 where the judge says yes, and the object is absent" in found.refused["f1_all"]
 
 
-def test_classes_without_labels_refuse_the_averages_alone():
-    """Of 40 classes, the judge says yes to 20 in one text each, and none of these texts is labelled."""
-    labels, implied, present, _ = simulated(1)
-    rare = np.zeros((400, 20), dtype=np.int8)
-    rare[300 + np.arange(20), np.arange(20)] = 1
-    tables_ = (np.concatenate([one, rare.astype(one.dtype)], axis=1) for one in (labels, implied, present))
-    labels, implied, present = tables_
-    found = correct(labels, present, some(implied, np.arange(100), 0.25))
-    assert set(found.refused) == {name for name in ALL if name.endswith("cls")}
-    assert (
-        "Of the 32 classes that are present, 20 have no labelled cell; expected at most 25% of them."
-        in found.refused["f1_cls"]
-    )
-    assert all(np.isfinite([*found.scores[name].values()]).all() for name in ALL if name.endswith("all"))
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -214,11 +197,3 @@ def test_slopes_are_derivatives(seed, class_f):
         moved[place] += step
         there = linear(Totals(*moved), (1.0, 0.5), class_f)
         assert near.slopes[:, *place] == pytest.approx((there.values - near.values) / step, abs=1e-5)
-
-
-@pytest.mark.parametrize("degrees", [3, 5, 20, 1000])
-@pytest.mark.parametrize("level", [0.8, 0.95])
-def test_students_t(degrees, level):
-    assert student(level, np.array(float(degrees))) == pytest.approx(
-        stats.t.ppf((1 + level) / 2, degrees), rel=0.01
-    )
