@@ -227,8 +227,7 @@ def _by_column(replies: Sequence[str], rule: Parser) -> NDArray[np.int8]:
         codes[left[sure]] = code
         left = left[~sure]
         column = column.filter(pc.invert(is_sure))
-    for row in left.tolist():
-        codes[row] = rule(replies[row])
+    codes[left] = [rule(replies[row]) for row in left.tolist()]
     return codes
 
 
