@@ -351,13 +351,19 @@ def _with_known_columns(table: Table, columns: Sequence[str]) -> Table:
     text = text_column.first_named(first, columns)[1]
     more = {}
     if set(IDS).isdisjoint(first):
-        images = [name for name, value in first.items() if isinstance(value, str) and is_image_file(value)]
+        images = []
+        for name, value in first.items():
+            if isinstance(value, str) and is_image_file(value):
+                images.append(name)
         if len(images) == 1:
             more["image"] = table.cells(images[0])
     asks_nothing = set(QUESTIONS).intersection(first) <= {text}
     if asks_nothing:
         texts = set(TEXTS).union(columns, (text,))
-        questions = [name for name in first if name not in texts and _asks(table, name)]
+        questions = []
+        for name in first:
+            if name not in texts and _asks(table, name):
+                questions.append(name)
         if len(questions) == 1:
             more["question"] = table.cells(questions[0])
     holds_objects = any(isinstance(value, dict | list) for value in first.values())

@@ -57,7 +57,10 @@ def by_name(table: Table, without: str = "") -> str:
         return listed
     if len(names) > 1 and not set(names).intersection(IDS + QUESTIONS):
         return ""
-    candidates = [name for name in _named_like_responses(names) if name not in TEXTS and name != without]
+    candidates = []
+    for name in _named_like_responses(names):
+        if name not in TEXTS and name != without:
+            candidates.append(name)
     candidates = _first_two_with_texts(table, candidates)
     if not candidates and not without:
         candidates = _first_two_with_texts(table, _named_otherwise(names))
