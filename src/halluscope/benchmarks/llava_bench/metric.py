@@ -13,7 +13,7 @@ import numpy as np
 
 from halluscope.benchmark import Column, Dataset, Judges, Preset, Score
 from halluscope.benchmarks.llava_bench import reading
-from halluscope.benchmarks.llava_bench.data import CATEGORIES, QUESTIONS, Question
+from halluscope.benchmarks.llava_bench.data import CATEGORIES, QUESTIONS, Question, are_all_questions
 from halluscope.benchmarks.llava_bench.reading import HIGHEST, MODEL, PROMPTS, REFERENCE, plain_rating
 from halluscope.judged import AUTHORS, OURS, PART, Adds, Judged, JudgedOptions, name_of
 from halluscope.judging.options import given_verdicts_option, judge_option, max_tokens_option
@@ -188,6 +188,12 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
         if "question_id" in row:
             values["id"] = row["question_id"]
         return values
+
+    def known(self, questions: Sequence[str]) -> tuple[str, str, bool] | None:
+        """Say of which dataset some questions are; None if they are not LLaVA-Bench's, or not all of them."""
+        if not are_all_questions(questions):
+            return None
+        return "", "llava_bench", False
 
     # Scores
 
