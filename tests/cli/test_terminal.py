@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import warnings
-from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,10 +19,12 @@ from hypothesis import strategies as st
 
 from halluscope import cli, limits, terminal
 from halluscope.cli import without
-from halluscope.judging import ask as asking
 from halluscope.judging import prompts
+from halluscope.judging.adapters import as_chat_judge
+from halluscope.judging.ask_replies import collect_verdicts
+from halluscope.judging.ask_votes import collect_votes
 from halluscope.judging.questions import Question
-from halluscope.judging.resolve import ReplayJudge
+from halluscope.judging.replay import ReplayJudge
 from halluscope.paths import PACKAGE
 from halluscope.reporting.tables import to_json
 from halluscope.sanitize import BLACKED, one_line, printable, short_repr
@@ -269,14 +270,15 @@ def test_judges_names_in_bars_steer_nothing(monkeypatch):
         return nullcontext(SimpleNamespace(update=lambda *_: None, set_postfix=lambda **_: None))
 
     monkeypatch.setattr("halluscope.judging.ask.tqdm", bar)
-    judge = ReplayJudge({("A dog.", "A dog?"): "yes"})
-    judge.key = HOSTILE
+
+    class Hostile(ReplayJudge):
+        key = HOSTILE
+
+    judge = Hostile({("A dog.", "A dog?"): "yes"})
     question = [[Question("A dog?", "dog", "{response} {question}")]]
-    asking.collect_votes([judge], question, ["A dog."], np.ones((1, 1), dtype=bool), 1, progress=True)
-    chat = SimpleNamespace(
-        key=HOSTILE, failures=Counter(), replies=lambda asked: enumerate(["yes"] * len(asked))
-    )
-    asking.collect_verdicts([prompts.PromptSpec("?", bool)], chat, progress=True)
+    collect_votes([judge], question, ["A dog."], np.ones((1, 1), dtype=bool), 1, progress=True)
+    chat = SimpleNamespace(key=HOSTILE, replies=lambda asked: enumerate(["yes"] * len(asked)))
+    collect_verdicts([prompts.PromptSpec("?", bool)], as_chat_judge(chat), progress=True)
     assert len(titles) == 2 and not STEERS.search("".join(titles)) and "\n" not in "".join(titles)
 
 

@@ -20,7 +20,8 @@ import pytest
 from halluscope import cli
 from halluscope.benchmarks.throne.questions import PAPER, RELEASED
 from halluscope.errors import CacheError
-from halluscope.judging.ask import collect_votes
+from halluscope.judging.adapters import as_voter
+from halluscope.judging.ask_votes import collect_votes
 from halluscope.judging.cache import Cache, Record
 from halluscope.judging.judge import KnownJudge
 from halluscope.judging.questions import Question
@@ -62,7 +63,7 @@ def run(folder: Path, questions=PAPER, wait=0.0, texts=TEXTS, key="oracle") -> n
     about = questions.about(VOCABULARY)
     present = np.zeros((len(texts), 3), dtype=bool)
     answers = collect_votes(
-        [Oracle(folder / "log", key, wait)], about, texts, present, k=3, which="all", cache=cache
+        [as_voter(Oracle(folder / "log", key, wait))], about, texts, present, k=3, which="all", cache=cache
     )
     cache.close()
     return answers
@@ -612,8 +613,7 @@ def test_a_record_holds_what_passed(tmp_path):
     lines = [lines[0] | {"seed": 0, "reply": "kept \ud800"}, lines[1] | {"seed": 7, "reply": "new"}]
     assert [*record.lines()] == lines
     back = Record()
-    back.judge = record.judge
-    back.read(lines)
+    back.read(record.judge, lines)
     cache.close()
     for told in (back, record.finished()):
         found = told.replies("judge", [("a", 0, 0), ("b", 0, 0), ("c", 0, 7)])

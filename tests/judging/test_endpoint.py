@@ -20,12 +20,14 @@ import pytest
 
 from halluscope import limits
 from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed, MissingExtra
-from halluscope.judging import ask as asking
+from halluscope.judging import ask_votes as asking
+from halluscope.judging.ask_replies import collect_verdicts
 from halluscope.judging.cache import Cache
 from halluscope.judging.endpoint import EndpointJudge, EndpointVoter
+from halluscope.judging.models.engine import LocalChat
 from halluscope.judging.prompts import PromptSpec, json_of, one_of
 from halluscope.judging.questions import QuestionSet
-from halluscope.judging.resolve import LocalChat, resolve_chat
+from halluscope.judging.resolve import resolve_chat
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.vocabularies import load
 from tests.judging.test_verdicts import collect
@@ -557,12 +559,10 @@ def test_a_grader_that_never_keeps_the_form_is_not_asked_everything(serve, tmp_p
     )
     for _ in range(2):
         with pytest.raises(JudgingFailed, match=message):
-            asking.collect_verdicts(asked, judge_of(server), cache=Cache(tmp_path / "answers.sqlite"))
+            collect_verdicts(asked, judge_of(server), cache=Cache(tmp_path / "answers.sqlite"))
         assert sorted(server.prompts) == sorted(prompts[:50])
     with pytest.warns(UserWarning, match="300 of 300 prompts have no readable verdict"):
-        asking.collect_verdicts(
-            asked, judge_of(server), cache=Cache(tmp_path / "answers.sqlite"), max_failed=1
-        )
+        collect_verdicts(asked, judge_of(server), cache=Cache(tmp_path / "answers.sqlite"), max_failed=1)
     assert sorted(server.prompts) == sorted(prompts)
 
 
@@ -611,7 +611,7 @@ def test_a_server_that_refuses_schemas_is_asked_without(serve, tmp_path, wording
     for _ in range(2):
         judge = judge_of(server, structured=True)
         with pytest.warns(UserWarning, match="accepts no JSON schema of a reply and is asked without"):
-            assert asking.collect_verdicts(asked, judge, cache=store) == [["correct"] * 5]
+            assert collect_verdicts(asked, judge, cache=store) == [["correct"] * 5]
         assert not judge.structured and "json_schema" not in judge.key
     assert len(server.prompts) == 5
 
@@ -760,10 +760,8 @@ def real_votes(judge) -> list[int]:
     """A judge's codes: three questions about two classes of a text."""
     questions = [question for about in REAL.about(load(["dog", "bus"])) for question in about]
     codes, pairs = np.full(6, -9), np.argwhere(np.ones((1, 6), dtype=bool))
-    for rows, given, _ in asking.checked_answers(
-        judge, ["Yes. A person waits for the bus."], questions, pairs
-    ):
-        codes[rows] = given
+    for batch in asking.checked_answers(judge, ["Yes. A person waits for the bus."], questions, pairs):
+        codes[batch.rows] = batch.codes
     return codes.tolist()
 
 

@@ -16,8 +16,9 @@ import pytest
 from halluscope import cli
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.errors import JudgeUnavailable, JudgingFailed
-from halluscope.judging import ask as asking
-from halluscope.judging.ask import checked_answers
+from halluscope.judging import ask_votes as asking
+from halluscope.judging.adapters import as_voter
+from halluscope.judging.ask_votes import checked_answers
 from halluscope.judging.cache import VOTE, Cache
 from halluscope.judging.client import Client, Failure, Server
 from halluscope.judging.endpoint import EndpointVoter, vote_of
@@ -104,8 +105,8 @@ def test_pairs_in_any_order_are_asked_text_by_text(serve, rng):
     texts, questions = texts_of(4), ABOUT[0]
     pairs = rng.permutation(np.argwhere(np.ones((4, 5), dtype=bool)))
     given = np.full(len(pairs), -9)
-    for rows, codes, _ in checked_answers(voter_of(server, at_once=1), texts, questions, pairs):
-        given[rows] = codes
+    for batch in checked_answers(voter_of(server, at_once=1), texts, questions, pairs):
+        given[batch.rows] = batch.codes
     assert given.tolist() == [expected(texts)[text, question, 0] for text, question in pairs]
     asked_about = [prompt.split("\n")[0] for prompt in server.prompts]
     assert asked_about == [text for text in texts for _ in range(5)]
@@ -148,8 +149,8 @@ def completion(text, reason="stop", tops=None, token=None) -> dict:
     ],
 )
 def test_the_reading_rule_reads_the_reply_though_it_is_cut_off(text, reason, code):
-    got, by = vote_of(completion(text, reason))
-    assert got == code and math.isnan(by)
+    vote = vote_of(completion(text, reason))
+    assert vote.code == code and math.isnan(vote.margin)
 
 
 @pytest.mark.parametrize(
@@ -177,8 +178,9 @@ def test_the_reading_rule_reads_the_reply_though_it_is_cut_off(text, reason, cod
 )
 def test_the_margin_is_the_log_of_the_odds(text, tops, margin):
     token = text if tops and text not in [top for top, _ in tops] and text == "Yes" else None
-    code, got = vote_of(completion(text, tops=tops, token=token))
-    assert got == pytest.approx(margin, nan_ok=True)
+    vote = vote_of(completion(text, tops=tops, token=token))
+    code = vote.code
+    assert vote.margin == pytest.approx(margin, nan_ok=True)
     assert code == {"Y": YES, "N": NO, "*": NO, "M": OTHER}[text[0]] or text == "Nowhere"
 
 
@@ -207,8 +209,8 @@ TOP = {"token": "No", "logprob": -3.0}
 def test_logprobs_that_are_none_change_no_vote(logprobs):
     body = reply("Yes").body
     body["choices"][0]["logprobs"] = logprobs
-    code, margin = vote_of(body)
-    assert code == YES and math.isnan(margin)
+    vote = vote_of(body)
+    assert vote.code == YES and math.isnan(vote.margin)
 
 
 def test_margins_reach_the_store_and_are_unknown_without_logprobs(serve, tmp_path):
@@ -336,16 +338,16 @@ def test_a_model_that_thinks_aloud_is_unreadable_and_warned_of(serve):
 
 
 def test_a_judge_that_fails_leaves_no_margin_of_infinity():
-    def sure(margins) -> OwnJudge:
-        return OwnJudge(lambda n: [(np.arange(n), np.full(n, YES), margins)])
+    def sure(margins):
+        return as_voter(OwnJudge(lambda n: [(np.arange(n), np.full(n, YES), margins)]))
 
     pairs = np.argwhere(np.ones((1, 5), dtype=bool))
     for margins in (np.full(5, np.inf), ["much"] * 5, np.zeros(6)):
         with pytest.raises(JudgingFailed, match="with or without one margin for each"):
             list(checked_answers(sure(margins), ["a"], ABOUT[0], pairs))
     known = np.array([0.5, np.nan, -1, 2, 0.0])
-    ((_, _, got),) = checked_answers(sure(known), ["a"], ABOUT[0], pairs)
-    np.testing.assert_array_equal(got, known)
+    (batch,) = checked_answers(sure(known), ["a"], ABOUT[0], pairs)
+    np.testing.assert_array_equal(batch.margins, known)
 
 
 # How many at once.
@@ -396,8 +398,11 @@ REFERENCES = [["dog"], ["cat", "cow"], ["bus"], ["cup"], ["dog", "cup"]]
 @pytest.mark.parametrize("beside", [[], ["lexical"]], ids=["alone", "in an ensemble"])
 def test_throne_scores_as_by_any_judge_that_votes_the_same(serve, which, beside):
     server, texts = serve(says), texts_of(5)
-    twin = LexicalJudge(load(CLASSES))
-    twin.key = "twin"
+
+    class Twin(LexicalJudge):
+        key = "twin"
+
+    twin = Twin(load(CLASSES))
     options = {"vocabulary": CLASSES, "questions": ASKED, "ask": which, "progress": False}
     here, there = (
         throne.compute(texts, REFERENCES, judges=[*beside, last], **options)

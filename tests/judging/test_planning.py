@@ -15,7 +15,7 @@ from halluscope.judging.cache import Cache
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import FLAN_T5, Seq2SeqJudge
-from halluscope.judging.resolve import ReplayJudge
+from halluscope.judging.replay import ReplayJudge
 from halluscope.vocabularies import load
 from tests.planning import plan_of
 from tests.tiny_t5.descriptions import describe

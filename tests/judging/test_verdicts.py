@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halluscope.errors import JudgingFailed
-from halluscope.judging import ask
+from halluscope.judging import ask_replies as ask
+from halluscope.judging.adapters import as_chat_judge
 from halluscope.judging.cache import Cache
 from halluscope.judging.endpoint import EndpointJudge
 from halluscope.judging.prompts import PromptSpec, fill, json_object, one_of
@@ -24,7 +25,9 @@ TEMPLATE = (
 
 def collect(prompts, judge, read, **options):
     """The verdicts on prompts that are all read in the same way."""
-    return ask.collect_verdicts([PromptSpec(prompt, read) for prompt in prompts], judge, **options)
+    return ask.collect_verdicts(
+        [PromptSpec(prompt, read) for prompt in prompts], as_chat_judge(judge), **options
+    )
 
 
 class Parrot:

@@ -36,7 +36,7 @@ from halluscope.errors import RunError
 from halluscope.files.opening import PACKED, ending, json_rows, leads_out, read_json, read_text
 from halluscope.files.writing import check_new, json_line, new_folder
 from halluscope.judging.cache import Record, cache_of
-from halluscope.judging.judge import KnownJudge, is_greedy
+from halluscope.judging.judge import KnownJudge
 from halluscope.judging.verdicts import ITEMS, RUN
 from halluscope.judging.votes import VoteResult
 from halluscope.metric import Result
@@ -219,8 +219,8 @@ def read(folder: Path) -> Run:
         if about["voters"]:
             record.poll = VoteResult.read([row[BALLOTS] for row in rows], about["voters"])
         if about["grader"]:
-            record.judge = KnownJudge(*about["grader"])
-            record.read(row for _, row in json_rows(folder / REPLIES))
+            grader = KnownJudge(*about["grader"])
+            record.read(grader, (row for _, row in json_rows(folder / REPLIES)))
         scores = Result(_result(read_json(folder / SCORES), benchmark.scores))
         del scores["responses"]
         found = [{name: row[name] for name in row.keys() - {RESPONSE, BALLOTS, INPUTS}} for row in rows]
@@ -343,7 +343,7 @@ def _write(run: Run, folder: Path) -> None:
         "rows": len(run.found),
         "matched": {name: getattr(matched, name) for name in MATCHED},
         "voters": poll.metadata if poll else None,
-        "grader": (judge.key, is_greedy(judge)) if judge else None,
+        "grader": (judge.key, judge.greedy) if judge else None,
         "options": copied(run.options),
         INPUTS: copied({name: value for name, value in run.ready.inputs.items() if name not in columns}),
     }
