@@ -18,10 +18,11 @@ def as_voter(judge: Any) -> Voter:
     """
     if isinstance(judge, Voter):
         return judge
-    key = getattr(judge, "key", None)
-    stored = getattr(judge, "stored", None)
-    methods = [getattr(judge, name, None) for name in ("answer", "close")]
-    if not isinstance(key, str) or not isinstance(stored, bool) or not all(map(callable, methods)):
+    has_facts = isinstance(getattr(judge, "key", None), str) and isinstance(
+        getattr(judge, "stored", None), bool
+    )
+    has_methods = callable(getattr(judge, "answer", None)) and callable(getattr(judge, "close", None))
+    if not has_facts or not has_methods:
         raise JudgeUnavailable(
             f"judges: {short_repr(judge)} is not a judge; expected a name, a model, or an object with key, stored, "
             "answer and close, as in `halluscope.judging.judge.Voter`."
@@ -50,8 +51,9 @@ class _UsersJudge(Judge):
 
     def __init__(self, judge: Any) -> None:
         self._judge = judge
-        no_failures: Counter[str] = Counter()
-        self.failures = getattr(judge, "failures", no_failures)
+        failures: Counter[str] | None = getattr(judge, "failures", None)
+        if failures is not None:
+            self.failures = failures
 
     def __repr__(self) -> str:
         return repr(self._judge)

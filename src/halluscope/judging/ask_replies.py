@@ -24,7 +24,7 @@ V = TypeVar("V")
 
 
 def collect_verdicts(
-    asked: Sequence[PromptSpec[V]],
+    prompts: Sequence[PromptSpec[V]],
     judge: ChatJudge,
     *,
     repeats: int = 1,
@@ -39,20 +39,22 @@ def collect_verdicts(
     and is asked once. If `max_failed` is less than `HALF`, and none of the first `FIRST` prompts has a readable reply,
     the others are not asked. The caller closes the judge.
     """
-    specs = {spec.prompt: spec for spec in asked}
+    specs = {spec.prompt: spec for spec in prompts}
     draws = [(repeat, seed + repeat) for repeat in range(repeats)]
     if judge.greedy:
         draws = [(0, 0)]
     failures_before = judge.failures.copy()
-    asking = AskingReplies(judge, cache, specs, draws, max_failed, progress)
+    asking = AskingReplies(judge, specs, draws, max_failed, cache=cache, progress=progress)
     asking.run()
     reading = asking.read()
     if reading.missing:
         outcome = reading.outcome(asking.key, reasons(judge.failures - failures_before))
-        advice = reading.advice(asked[0].schema)
-        check_failed(reading.missing, reading.asked, max_failed, outcome, advice)
+        advice = reading.advice(prompts[0].schema)
+        check_failed(reading.missing, reading.total, max_failed, outcome, advice)
         warnings.warn(outcome, stacklevel=2)
-    table = [[reading.verdicts.get((spec.prompt, *draw)) for spec in asked] for draw in draws]
+    table = []
+    for repeat, drawn_by in draws:
+        table.append([reading.verdicts.get((spec.prompt, repeat, drawn_by)) for spec in prompts])
     if judge.greedy:
         return table * repeats
     return table
@@ -67,17 +69,20 @@ class AskingReplies(Asking[Request]):
     def __init__(
         self,
         judge: ChatJudge,
-        cache: Cache | None,
         specs: Mapping[str, PromptSpec[Any]],
         draws: Sequence[tuple[int, int]],
         max_failed: float,
+        *,
+        cache: Cache | None,
         progress: bool,
     ) -> None:
         super().__init__(judge, cache, progress)
         self.replies: dict[Request, str] = {}
         self._specs = specs
-        self._requests = [(prompt, *draw) for draw in draws for prompt in specs]
+        self._requests: list[Request] = []
         self._max_failed = max_failed
+        for repeat, seed in draws:
+            self._requests += [(prompt, repeat, seed) for prompt in specs]
 
     def start(self) -> list[Request]:
         self.replies = {}
@@ -146,7 +151,7 @@ class AskingReplies(Asking[Request]):
         unasked = 0
         if self.has_given_up:
             unasked = self.total - self.came - self.failed
-        reading = Reading(asked=len(self._requests) - unasked, unasked=unasked)
+        reading = Reading(total=len(self._requests) - unasked, unasked=unasked)
         for request in self._requests:
             if request not in self.replies:
                 continue
@@ -164,7 +169,7 @@ class AskingReplies(Asking[Request]):
 class Reading:
     """What was read in a judge's replies."""
 
-    asked: int  # how many requests were asked, now or earlier
+    total: int  # how many requests were asked, now or earlier
     unasked: int  # how many were not, because no reply could be read
     verdicts: dict[Request, Any] = field(default_factory=dict)  # of each reply; None if it is unreadable
     unreadable: list[str] = field(default_factory=list)  # the replies that are
@@ -173,7 +178,7 @@ class Reading:
     @property
     def silent(self) -> int:
         """How many requests got no reply."""
-        return self.asked - len(self.verdicts)
+        return self.total - len(self.verdicts)
 
     @property
     def missing(self) -> int:
@@ -186,7 +191,7 @@ class Reading:
         if quotes:
             quotes = f" ({quotes})"
         return (
-            f"{self.missing} of {self.asked} prompts have no readable verdict from {judge}: {self.silent} without a "
+            f"{self.missing} of {self.total} prompts have no readable verdict from {judge}: {self.silent} without a "
             f"reply{why_silent}, {len(self.unreadable)} with a reply that says something else{quotes}."
             f"{said_of(self.refusals)}"
         )

@@ -41,32 +41,39 @@ def collect_votes(
     votes can no longer change precision or recall (see `votes.undecided`). A vote is `UNASKED` if it was not needed,
     and `OTHER` if no reply came. An empty text mentions nothing, so its votes are "no" without asking.
     """
-    poll = _Poll(texts, questions, present, k, which, judges=len(judges))
+    poll = _Poll(texts, questions, present, k, which=which, judges=len(judges))
     for number, judge in enumerate(judges):
-        failures_before = judge.failures.copy()
         with closing(judge):
-            asked = 0
-            failed = 0
-            outcome = ""
-            for templates in poll.rounds():
-                wanted = poll.wanted()
-                asking = poll.asking(judge, cache, templates, wanted, progress)
-                asking.run(poll.title(templates))
-                asked += asking.wanted
-                failed += asking.failed
-                outcome = (
-                    f"{failed:,} of {asked:,} questions got no reply from {one_line(judge.key, 80)}"
-                    f"{reasons(judge.failures - failures_before)}."
-                )
-                advice = (
-                    "The votes received so far are kept if there is a cache. Fix the cause, and run again to ask the "
-                    "rest; or allow more failures"
-                )
-                check_failed(failed, asked, max_failed, outcome, advice)
-                poll.take(number, templates, wanted, asking.codes)
-            if failed:
-                warnings.warn(f"{outcome} They count as unreadable votes.", stacklevel=2)
+            _ask_judge(poll, number, judge, cache, progress, max_failed=max_failed)
     return poll.votes
+
+
+def _ask_judge(
+    poll: "_Poll", number: int, judge: Voter, cache: Cache | None, progress: bool, *, max_failed: float
+) -> None:
+    """Ask a judge, the poll's judge of this number, in as many rounds as are needed."""
+    failures_before = judge.failures.copy()
+    questions = 0
+    failed = 0
+    outcome = ""
+    for templates in poll.rounds():
+        cells = poll.open_cells()
+        asking = poll.asking(judge, templates, cells, cache=cache, progress=progress)
+        asking.run(poll.title(templates))
+        questions += asking.pairs_in_all
+        failed += asking.failed
+        outcome = (
+            f"{failed:,} of {questions:,} questions got no reply from {one_line(judge.key, 80)}"
+            f"{reasons(judge.failures - failures_before)}."
+        )
+        advice = (
+            "The votes received so far are kept if there is a cache. Fix the cause, and run again to ask the rest; or "
+            "allow more failures"
+        )
+        check_failed(failed, questions, max_failed, outcome, advice)
+        poll.take(number, templates, cells, asking.codes)
+    if failed:
+        warnings.warn(f"{outcome} They count as unreadable votes.", stacklevel=3)
 
 
 class _Poll:
@@ -103,8 +110,8 @@ class _Poll:
             return ""
         return f", question {templates[0] + 1} of {len(self._questions)}"
 
-    def wanted(self) -> NDArray[np.bool_]:
-        """Return the cells [images, classes] about which a judge is asked in the next round."""
+    def open_cells(self) -> NDArray[np.bool_]:
+        """Return the cells [images, classes] about which more votes are needed."""
         if self._which == PRESENT:
             return self._present
         if self._which == "needed":
@@ -115,28 +122,29 @@ class _Poll:
     def asking(
         self,
         judge: Voter,
-        cache: Cache | None,
         templates: Sequence[int],
-        wanted: NDArray[np.bool_],
+        cells: NDArray[np.bool_],
+        *,
+        cache: Cache | None,
         progress: bool,
     ) -> "AskingVotes":
-        """Return the requests of a round to a judge; a text that several images share is asked about once."""
-        about_text = np.zeros((len(self._texts), wanted.shape[1]), dtype=bool)
-        np.logical_or.at(about_text, self._text_of, wanted)
+        """Return a round's requests to a judge about these cells; a text that images share is asked about once."""
+        text_cells = np.zeros((len(self._texts), cells.shape[1]), dtype=bool)
+        np.logical_or.at(text_cells, self._text_of, cells)
         questions: list[Question] = []
         for template in templates:
             questions += self._questions[template]
-        cells = np.tile(about_text, len(templates))
-        return AskingVotes(judge, cache, self._texts, questions, cells, progress)
+        pairs = np.tile(text_cells, len(templates))
+        return AskingVotes(judge, self._texts, questions, pairs, cache=cache, progress=progress)
 
     def take(
-        self, judge: int, templates: Sequence[int], wanted: NDArray[np.bool_], codes: NDArray[np.int8]
+        self, judge: int, templates: Sequence[int], cells: NDArray[np.bool_], codes: NDArray[np.int8]
     ) -> None:
-        """Note the votes of a round, codes [texts, questions]."""
+        """Note a round's votes on these cells, codes [texts, questions]."""
         codes = np.where(codes == FAILED, OTHER, codes)
-        for template, of_template in zip(templates, np.split(codes, len(templates), axis=1), strict=True):
+        for template, votes in zip(templates, np.split(codes, len(templates), axis=1), strict=True):
             voter = judge * len(self._questions) + template
-            self.votes[:, :, voter] = np.where(wanted, of_template[self._text_of], UNASKED)
+            self.votes[:, :, voter] = np.where(cells, votes[self._text_of], UNASKED)
 
 
 class AskingVotes(Asking[int]):
@@ -148,26 +156,28 @@ class AskingVotes(Asking[int]):
     def __init__(
         self,
         judge: Voter,
-        cache: Cache | None,
         texts: Sequence[str],
         questions: Sequence[Question],
-        cells: NDArray[np.bool_],
+        pairs: NDArray[np.bool_],
+        *,
+        cache: Cache | None,
         progress: bool,
     ) -> None:
+        """Ask nothing yet; `pairs` [texts, questions] says which questions about which texts are to be asked."""
         super().__init__(judge, cache if judge.stored else None, progress)
-        self.wanted = int(cells.sum())  # how many votes are wanted, in the cache or not
-        self.codes = np.full(cells.shape, UNASKED, dtype=np.int8)  # the votes [texts, questions]
+        self.codes = np.full(pairs.shape, UNASKED, dtype=np.int8)  # the votes [texts, questions]
+        self.pairs_in_all = int(pairs.sum())  # how many pairs there are, in the cache or not
         self._texts = texts
         self._questions = questions
-        self._cells = cells  # the votes that are wanted [texts, questions]
+        self._pairs = pairs
+        self._open = pairs  # the pairs whose votes were not in the cache at the start
         self._blank = np.array([not text.strip() for text in texts], dtype=bool)
-        self._open = cells  # the wanted votes that were not in the cache at the start
 
     def start(self) -> list[int]:
         if self.cache:
             self.codes, _ = self.cache.votes(self.key, self._questions, self._texts)
         self.codes[self._blank] = NO
-        self._open = self._cells & (self.codes == UNASKED)
+        self._open = self._pairs & (self.codes == UNASKED)
         self.total = int(self._open.sum())
         texts: list[int] = np.flatnonzero(self._open.any(axis=1)).tolist()
         return texts
@@ -182,32 +192,38 @@ class AskingVotes(Asking[int]):
         texts = list(requests)
         is_open = self._open[texts] & (self.codes[texts] == UNASKED)
         if self.cache and texts:
-            kept, _ = self.cache.votes(self.key, self._questions, [self._texts[text] for text in texts])
-            has_come = is_open & (kept != UNASKED)
-            self.codes[texts] = np.where(has_come, kept, self.codes[texts])
+            stored_codes, _ = self.cache.votes(
+                self.key, self._questions, [self._texts[text] for text in texts]
+            )
+            has_come = is_open & (stored_codes != UNASKED)
+            self.codes[texts] = np.where(has_come, stored_codes, self.codes[texts])
             self.count(int(has_come.sum()))
             is_open &= ~has_come
         return [text for text, is_text_open in zip(texts, is_open.any(axis=1), strict=True) if is_text_open]
 
     def ask(self, requests: Sequence[int]) -> None:
-        is_asked = np.zeros(len(self._texts), dtype=bool)
-        is_asked[requests] = True
-        pairs = np.argwhere(self._open & (self.codes == UNASKED) & is_asked[:, np.newaxis])
-        for batch in checked_answers(self.judge, self._texts, self._questions, pairs):
-            asked = pairs[batch.rows]
-            has_reply = batch.codes != FAILED
-            if self.cache and not self.cache.is_read:
-                self.cache.keep_votes(
-                    self.key,
-                    self._questions,
-                    self._texts,
-                    asked[has_reply],
-                    codes=batch.codes[has_reply],
-                    margins=batch.margins[has_reply],
-                )
-            self.codes[asked[:, 0], asked[:, 1]] = batch.codes
-            replied = int(has_reply.sum())
-            self.count(replied, len(asked) - replied)
+        is_request = np.zeros(len(self._texts), dtype=bool)
+        is_request[requests] = True
+        pairs = np.argwhere(self._open & (self.codes == UNASKED) & is_request[:, np.newaxis])
+        for votes in checked_answers(self.judge, self._texts, self._questions, pairs):
+            self._keep(pairs, votes)
+            text, question = pairs[votes.rows].T
+            self.codes[text, question] = votes.codes
+            failed = int((votes.codes == FAILED).sum())
+            self.count(len(votes.rows) - failed, failed)
+
+    def _keep(self, pairs: Pairs, votes: "Votes") -> None:
+        if self.cache is None or self.cache.is_read:
+            return
+        has_reply = votes.codes != FAILED
+        self.cache.keep_votes(
+            self.key,
+            self._questions,
+            self._texts,
+            pairs[votes.rows[has_reply]],
+            codes=votes.codes[has_reply],
+            margins=votes.margins[has_reply],
+        )
 
 
 @dataclass(frozen=True)

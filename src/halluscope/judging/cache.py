@@ -137,10 +137,10 @@ class Cache:
 
     def keep_replies(self, judge: str, replies: Mapping[R, str]) -> None:
         """Keep these replies, all or none; on return they are in the file, with only a digest of a prompt."""
-        how = "REPLACE" if self.mode == "refresh" else "IGNORE"
+        on_conflict = "REPLACE" if self.mode == "refresh" else "IGNORE"
         with self._writing() as db:
             for request, reply in replies.items():
-                self._keep(db, "replies", _key(judge, *request), reply.encode(*_UTF8), how)
+                self._keep(db, "replies", _key(judge, *request), reply.encode(*_UTF8), on_conflict)
 
     @contextmanager
     def claiming(self) -> Iterator[Claims]:
@@ -190,11 +190,11 @@ class Cache:
         if not _is_content(self.path):
             _create(self.path)
         _look(self.path)
-        how = "mode=rw"
+        mode = "mode=rw"
         if self.is_read:
             # without writes that are still beside the file, it can be read where nothing may be written
-            how = "mode=ro" if _beside(self.path) else "immutable=1"
-        return _connect(f"{self.path.absolute().as_uri()}?{how}")
+            mode = "mode=ro" if _beside(self.path) else "immutable=1"
+        return _connect(f"{self.path.absolute().as_uri()}?{mode}")
 
     def _find(self, table: str, key: bytes) -> bytes | None:
         if self.mode == "refresh" and key not in self._fresh:
@@ -207,8 +207,10 @@ class Cache:
             raise _damaged(self.path, f"one of the {table} is not the one that was kept")
         return data
 
-    def _keep(self, db: sqlite3.Connection, table: str, key: bytes, data: bytes, how: str) -> None:
-        db.execute(f"INSERT OR {how} INTO {table} VALUES (?, ?, ?)", (key, data, _checksum(key, data)))
+    def _keep(self, db: sqlite3.Connection, table: str, key: bytes, data: bytes, on_conflict: str) -> None:
+        db.execute(
+            f"INSERT OR {on_conflict} INTO {table} VALUES (?, ?, ?)", (key, data, _checksum(key, data))
+        )
         self._fresh.add(key)
 
     @contextmanager
@@ -303,8 +305,8 @@ def reply_key(judge: str, request: Request) -> bytes:
 
 def text_keys(judge: str, texts: Iterable[str], questions: Iterable[Question]) -> list[bytes]:
     """Return what a claim on a judge's votes on all these questions about each text is found by."""
-    about = sha256(_digests(questions).tobytes())
-    return [_key(judge, text) + about for text in texts]
+    questions_digest = sha256(_digests(questions).tobytes())
+    return [_key(judge, text) + questions_digest for text in texts]
 
 
 def _noted(judge: str, request: Request) -> tuple[str, bytes, int, int]:
@@ -340,9 +342,9 @@ def _joined(votes: bytes, new: NDArray[Any]) -> bytes:
     return votes + more
 
 
-def _damaged(path: Path, what: object) -> CacheError:
+def _damaged(path: Path, damage: object) -> CacheError:
     return CacheError(
-        f"The cache {path} cannot be used: it is damaged ({what}). Nothing was read from it. Put a copy from before "
+        f"The cache {path} cannot be used: it is damaged ({damage}). Nothing was read from it. Put a copy from before "
         f"the damage in its place, delete it, or {_OTHER_FILE}; what is missing is then asked again."
     )
 
@@ -424,8 +426,8 @@ def _look(path: Path) -> None:
         )
 
 
-def _foreign(path: Path, what: str) -> CacheError:
+def _foreign(path: Path, content: str) -> CacheError:
     return CacheError(
-        f"{path} is {what}; expected a cache of halluscope, or a name that is not in use. It was not changed. To keep "
-        f"votes and replies, {_OTHER_FILE}; a cache whose first bytes are damaged can be deleted."
+        f"{path} is {content}; expected a cache of halluscope, or a name that is not in use. It was not changed. To "
+        f"keep votes and replies, {_OTHER_FILE}; a cache whose first bytes are damaged can be deleted."
     )

@@ -185,8 +185,8 @@ class VoteOptions(JudgeOptions):
         cache = cache_of(self.store)
         if isinstance(cache, Record) and cache.source is None:
             return _recorded(cache.poll, len(texts), vocabulary)
-        about = question_set.about(vocabulary)
-        k = self.required(len(about))
+        questions = question_set.about(vocabulary)
+        k = self.required(len(questions))
         check_asked(self.meant, question_set)
         which = PRESENT if only_present else self.ask
         judges: Sequence[Voter]
@@ -197,7 +197,7 @@ class VoteOptions(JudgeOptions):
         try:
             votes = collect_votes(
                 judges,
-                about,
+                questions,
                 [question_set.cut(text) for text in texts],
                 present,
                 k,
@@ -353,14 +353,14 @@ class VerdictOptions(JudgeOptions):
 
         return cache_of(self.store, self.fresh)
 
-    def verdicts(self, asked: Sequence[PromptSpec[V]]) -> list[list[V | None]]:
+    def verdicts(self, prompts: Sequence[PromptSpec[V]]) -> list[list[V | None]]:
         """Ask the language model, and free it; return verdicts [repeats][prompts], None where one is missing."""
         from halluscope.judging.ask_replies import collect_verdicts
         from halluscope.judging.cache import Record
 
         try:
             return collect_verdicts(
-                asked,
+                prompts,
                 self.chat,
                 repeats=self.repeats,
                 seed=self.judge_seed,

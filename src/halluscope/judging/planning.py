@@ -108,7 +108,7 @@ def find_model(judge: str, device: str | None) -> Model:
     except JudgeUnavailable as error:
         return Model(_plain_name(name), key="", missing=str(error))
     try:
-        key = local_judge(judge, device, found=model).key
+        key = local_judge(judge, device, known=model).key
     except MissingExtra as error:
         return Model(model.name, key="", missing=str(error))
     if weights.are_in(Path(model.source)):

@@ -85,15 +85,21 @@ class QuestionSet:
         else:
             word = vocabulary.word(cls)
             name = self.ask_as.get(word, word)
-            before = "" if cls in vocabulary.plurals else f"{article(name)} "
+            before = f"{article(name)} "
+            if cls in vocabulary.plurals:
+                before = ""
         return Question(_filled(templates[number], name, before), cls, self.frame)
 
     def _ask_plainly(self, number: int, cls: str, plain: Plain, word: str) -> Question:
         """Return the question in plain English, with what the dataset means by the class."""
         name = plain.word or word
-        templates = self.of_many if plain.kind == "many" else self.templates
-        before = f"{article(name)} " if plain.kind == "one" else ""
-        text = _filled(templates[number], name, before)
+        template = self.templates[number]
+        before = ""
+        if plain.kind == "many":
+            template = self.of_many[number]
+        if plain.kind == "one":
+            before = f"{article(name)} "
+        text = _filled(template, name, before)
         if plain.means and not self.claims:
             text = f'Here, "{name}" means {plain.means}. {text}'
         return Question(text, cls, self.frame)
@@ -148,6 +154,7 @@ def article(noun: str) -> str:
     >>> [article(noun) for noun in ("dog", "umbrella", "ukulele", "hourglass", "UFO", "LED", "x-ray")]
     ['a', 'an', 'a', 'an', 'a', 'an', 'an']
     """
+    takes_an = _AN.match(noun) is not None
     if _SPELT.match(noun):
-        return "an" if noun[0] in _AN_LETTER else "a"
-    return "an" if _AN.match(noun) else "a"
+        takes_an = noun[0] in _AN_LETTER
+    return "an" if takes_an else "a"

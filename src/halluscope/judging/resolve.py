@@ -34,20 +34,20 @@ def named(judges: Any) -> list[str | Voter]:
     """
     if not isinstance(judges, list | tuple):
         judges = [judges]
-    meant: list[str | Voter] = []
+    voters: list[str | Voter] = []
     for judge in judges:
         if not isinstance(judge, str):
-            meant.append(as_voter(judge))
+            voters.append(as_voter(judge))
         elif judge.startswith(REPLAY):
-            meant.append(read_replies(path_of(judge.removeprefix(REPLAY))))
+            voters.append(read_replies(path_of(judge.removeprefix(REPLAY))))
         elif judge in ENSEMBLES:
-            meant += ENSEMBLES[judge]
+            voters += ENSEMBLES[judge]
         else:
             _check_voters_name(judge)
-            meant.append(judge)
-    if not meant:
+            voters.append(judge)
+    if not voters:
         raise ValueError("judges is empty; expected 'flan-t5', 'lexical', or a list of models.")
-    return meant
+    return voters
 
 
 def _check_voters_name(judge: str) -> None:
@@ -112,14 +112,14 @@ def resolve(
     leave_out: str | Sequence[str],
 ) -> list[Voter]:
     """Return the voters of these names, in their order; see `VoteOptions` for how they are run or asked."""
-    shown = ", ".join(map(repr, judges))
+    names = ", ".join(repr(judge) for judge in judges)
     if workers and not any(_is_local(judge) for judge in judges):
         raise ValueError(
-            f"workers is for language models on this machine, but judges names only {shown:.200}."
+            f"workers is for language models on this machine, but judges names only {names:.200}."
         )
     if at_once != AT_ONCE and not any(is_served(judge) for judge in judges):
         raise ValueError(
-            f"at_once is for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]'), but judges names only {shown:.200}."
+            f"at_once is for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]'), but judges names only {names:.200}."
         )
     voters: list[Voter] = []
     for judge in judges:

@@ -68,9 +68,9 @@ class Seq2SeqJudge(LanguageModelJudge):
         a text shows whether it does; if not, all prompts about that text are tokenized whole.
         """
         visible = self._visible(texts, pairs)
-        asked = np.unique(pairs[:, 1]).tolist()
-        ends = self._tokenized([questions[question].end for question in asked])
-        end_of = dict(zip(asked, ends, strict=True))
+        question_numbers = np.unique(pairs[:, 1]).tolist()
+        ends = self._tokenized([questions[question].end for question in question_numbers])
+        end_of = dict(zip(question_numbers, ends, strict=True))
         # the beginning of a text's prompts, by text and frame; empty if the tokenizer splits no prompt there
         beginnings: dict[tuple[int, str], Ids] = {}
         prompts: list[Ids] = []
@@ -121,9 +121,9 @@ class CausalJudge(LanguageModelJudge):
             raise self._broken("leaves out the prompt")
         return str(chat)
 
-    def _broken(self, what: str) -> JudgeUnavailable:
+    def _broken(self, trouble: str) -> JudgeUnavailable:
         return JudgeUnavailable(
-            f"The chat template of the judge {short_repr(self.weights.name)} {what}; expected one that accepts a "
+            f"The chat template of the judge {short_repr(self.weights.name)} {trouble}; expected one that accepts a "
             "user's turn in plain text. Use another model, or fix the template in its folder."
         )
 
@@ -193,7 +193,7 @@ def common_prefix(prompts: Sequence[Ids]) -> Ids:
 
 
 def local_judge(
-    model: str, device: str | None = None, workers: int = 0, found: Weights | None = None
+    model: str, device: str | None = None, workers: int = 0, known: Weights | None = None
 ) -> Voter:
     """Return a model's judge, without loading it yet.
 
@@ -201,22 +201,21 @@ def local_judge(
         model: a Hub id, a folder or a GGUF file; with "checker:" before it, the judge is a checker.
         device: as in `VoteOptions`.
         workers: as in `VoteOptions`.
-        found: the model's weights, if they are known.
+        known: the model's weights, if they are known.
     """
     checks = model.startswith(CHECKER)
     name = model.removeprefix(CHECKER)
-    if found is None:
-        found = weights.find(name)
+    model_weights = known or weights.find(name)
     if workers:
         if is_there(name):  # a worker has another working directory
             name = str(path_of(name).resolve())
         if checks:
             name = f"{CHECKER}{name}"
         on_gpus = not (device or "").startswith("cpu")
-        return RayPool(partial(local_judge, name, device), found.name, workers, on_gpus)
-    if found.is_encoder_decoder or checks:
-        return Seq2SeqJudge(found, device, checks)
-    return CausalJudge(found, device)
+        return RayPool(partial(local_judge, name, device), model_weights.name, workers, on_gpus)
+    if model_weights.is_encoder_decoder or checks:
+        return Seq2SeqJudge(model_weights, device, checks)
+    return CausalJudge(model_weights, device)
 
 
 class LocalChat(ChatJudge):
@@ -225,13 +224,13 @@ class LocalChat(ChatJudge):
     greedy = True
 
     def __init__(self, model: str, max_tokens: int = MAX_TOKENS, device: str | None = None) -> None:
-        found = weights.find(model)
+        model_weights = weights.find(model)
         self._max_tokens = max_tokens
         self._model: LanguageModelJudge
-        if found.is_encoder_decoder:
-            self._model = Seq2SeqJudge(found, device)
+        if model_weights.is_encoder_decoder:
+            self._model = Seq2SeqJudge(model_weights, device)
         else:
-            self._model = CausalJudge(found, device)
+            self._model = CausalJudge(model_weights, device)
 
     @property
     def key(self) -> str:

@@ -136,20 +136,20 @@ class _Worker:
         self._make = make
 
     @cached_property
-    def _held(self) -> Any:
+    def _content(self) -> Any:
         """What the worker holds, made when it is first needed, so that its errors reach the caller as they are."""
-        held = self._make()
+        content = self._make()
         if self._threads:
             import torch
 
             torch.set_num_threads(self._threads)
-        return held
+        return content
 
     def call(self, function: Callable[..., Any], *values: Any) -> _Outcome:
         """Return what a function returns for what the worker holds, and the warnings meanwhile."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
-            result = function(self._held, *values)
+            result = function(self._content, *values)
         texts = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
         return _Outcome(result, texts)
 

@@ -95,10 +95,10 @@ def check_name(model: str) -> None:
 def _folder(path: Path, revision: str | None = None) -> Weights:
     files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
     if not any(file.suffix in SUFFIXES for file in files):
-        shown = ", ".join(one_line(file.name) for file in files[:8])
+        names = ", ".join(one_line(file.name) for file in files[:8])
         raise JudgeUnavailable(
             f"The folder of the judge {path.name!r} holds no weights: expected a file that ends in "
-            f"{', '.join(SUFFIXES)}; found {shown or 'nothing'}. "
+            f"{', '.join(SUFFIXES)}; found {names or 'nothing'}. "
             "Copy the model's whole folder, as save_pretrained or a download from the Hub leaves it."
         )
     config = path / "config.json"
