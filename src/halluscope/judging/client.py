@@ -339,10 +339,11 @@ class Client:
         content = json.dumps(body).encode()
         clock = asyncio.get_running_loop()
         end = clock.time() + self.attempts * self.timeout
-        reply: Any = None
+        attempt = 0
         try:
             async with asyncio.timeout_at(end):
-                for attempt in range(self.attempts):
+                while True:
+                    attempt += 1
                     began = time.monotonic()
                     reply = await self._attempt(client, path, content)
                     self._adapt(reply, began)
@@ -350,16 +351,14 @@ class Client:
                         return reply
                     wait = reply.wait
                     if not wait:
-                        wait = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0**attempt)
+                        wait = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** (attempt - 1))
                         wait *= random.uniform(0.75, 1.0)  # so that clients do not retry in step
-                    is_last = attempt + 1 == self.attempts
-                    if is_last or clock.time() + wait >= end:
+                    if attempt >= self.attempts or clock.time() + wait >= end:
                         return reply
                     await asyncio.sleep(wait)
         except TimeoutError:
             seconds = f"{self.attempts * self.timeout:g} s, all attempts together"
             return Failure(f"no reply within {seconds}", late=True)
-        return reply
 
     async def _attempt(self, client: "AsyncClient", path: str, content: bytes) -> Any:
         """Return the value of a reply's JSON, or the `Failure` that says why it has no value."""

@@ -41,17 +41,19 @@ def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], column: str, file
         ValueError: if there is not one completion for each question.
     """
     replies = []
-    for _, row in rows:
+    no_completions = []  # the places of the other rows
+    for where, row in rows:
         reply = reply_in(row)
-        if reply is not None:
+        if reply is None:
+            no_completions.append(where)
+        else:
             replies.append(reply)
     if not replies or _have_ids(rows, ids):
         return list(rows)
-    if len(replies) < len(rows):
-        where, row = next(located for located in rows if reply_in(located[1]) is None)
+    if no_completions:
         raise ValueError(
-            f"{where} is no chat completion with a text, but others of {file} are; expected one for each question, in "
-            "the questions' order."
+            f"{no_completions[0]} is no chat completion with a text, but others of {file} are; expected one for each "
+            "question, in the questions' order."
         )
     if len(replies) != len(ids):
         raise ValueError(

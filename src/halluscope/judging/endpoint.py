@@ -11,6 +11,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -412,10 +413,16 @@ class EndpointJudge(Endpoint, ChatJudge):
     ) -> Iterator[tuple[int, str | None]]:
         """Send all prompts, many at once; without schemas and seeds, each with none and with the seed 0."""
         self.settle(schemas)
-        requests = zip(prompts, schemas or [None] * len(prompts), seeds or [0] * len(prompts), strict=True)
-        bodies = (self.body(prompt, schema, seed) for prompt, schema, seed in requests)
-        replies = self.each(bodies, lambda completion: reply_of(completion, empty=True))
-        return ((index, reply if isinstance(reply, str) else None) for index, reply in replies)
+        schemas = schemas or [None] * len(prompts)
+        seeds = seeds or [0] * len(prompts)
+        return self._send(map(self.body, prompts, schemas, seeds))
+
+    def _send(self, bodies: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, str | None]]:
+        for index, reply in self.each(bodies, partial(reply_of, empty=True)):
+            if isinstance(reply, Failure):
+                yield index, None
+            else:
+                yield index, reply
 
     def body(self, prompt: str, schema: Schema | None = None, seed: int = 0) -> dict[str, Any]:
         """Return the request for one prompt, as JSON."""
