@@ -99,6 +99,26 @@ def test_what_a_judge_does_not_take_is_refused_before_it_is_looked_for(judges, q
         throne.compute(["A dog."], [["dog"]], judges=judges, questions=questions)
 
 
+def test_given_judges_say_what_they_take(checker, tiny_t5):
+    for judge, questions in ((checker, "paper"), (local_judge(str(tiny_t5), device="cpu"), "claims")):
+        with pytest.raises(ValueError, match="which (reads claims|answers questions)"):
+            throne.compute(["A dog."], [["dog"]], judges=judge, questions=questions, progress=False)
+
+
+def test_claims():
+    about = CLAIMS.about(load(["umbrella", "skis"]))
+    assert [claim.text for row in about for claim in row] == [
+        "There is an umbrella in the image.",
+        "There are skis in the image.",
+        "The image shows an umbrella.",
+        "The image shows skis.",
+        "One can see an umbrella in the image.",
+        "One can see skis in the image.",
+    ]
+    prompt = about[0][0].prompt("A {question} dog.")
+    assert prompt == "predict: A {question} dog.</s>There is an umbrella in the image."
+
+
 def test_the_rule_is_in_the_key_and_the_plan_knows_it(folder, tiny_t5, texts, tmp_path, one_thread):
     objects = [["dog"]] * len(texts)
     options = {"judges": [f"{CHECKER}{folder}", "lexical"], "questions": ["claims"], "vocabulary": CLASSES}
