@@ -18,11 +18,10 @@ def as_voter(judge: Any) -> Voter:
     """
     if isinstance(judge, Voter):
         return judge
-    has_facts = isinstance(getattr(judge, "key", None), str) and isinstance(
-        getattr(judge, "stored", None), bool
-    )
+    has_key = isinstance(getattr(judge, "key", None), str)
+    has_stored = isinstance(getattr(judge, "stored", None), bool)
     has_methods = callable(getattr(judge, "answer", None)) and callable(getattr(judge, "close", None))
-    if not has_facts or not has_methods:
+    if not has_key or not has_stored or not has_methods:
         raise JudgeUnavailable(
             f"judges: {short_repr(judge)} is not a judge; expected a name, a model, or an object with key, stored, "
             "answer and close, as in `halluscope.judging.judge.Voter`."
