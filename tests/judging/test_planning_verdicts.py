@@ -113,18 +113,6 @@ def test_the_table(command, server):
     assert "4 characters each" in out
 
 
-@pytest.mark.parametrize(
-    ("judge", "more", "said"),
-    [
-        ("reference-only", [], "--judge is reference-only; expected a language model"),
-        ("openai:m@http://127.0.0.1:9/v1", ["--repeats", "0"], "repeats is 0"),
-    ],
-)
-def test_what_cannot_be_planned(command, judge, more, said):
-    error = command("hqh", judge, "--plan", *more, ends=2)
-    assert error.startswith("halluscope: ") and said in error and error.count("\n") == 1
-
-
 def test_given_verdicts_ask_nobody(command, server, tmp_path):
     ratings = tmp_path / "ratings.jsonl"
     ratings.write_text("\n".join(json.dumps({"id": i, "correct": True, "extra_claims": 0}) for i in range(8)))

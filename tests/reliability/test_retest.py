@@ -10,7 +10,8 @@ import pytest
 from halluscope import registry
 from halluscope.benchmarks.hallusionbench import metric as hallusionbench
 from halluscope.benchmarks.hqh import metric as hqh
-from halluscope.judging.ask import collect_verdicts
+from halluscope.judging.adapters import as_chat_judge
+from halluscope.judging.ask_replies import collect_verdicts
 from halluscope.judging.cache import Cache
 from halluscope.judging.prompts import PromptSpec
 from halluscope.signature import keys_of
@@ -127,8 +128,8 @@ def test_a_fresh_run_asks_what_two_models_share_once(files, tossed, scored):
 
 def test_a_fresh_run_that_gets_no_reply_keeps_what_was_kept(tmp_path):
     store = Cache(tmp_path / "answers.sqlite")
-    collect_verdicts([PromptSpec("a", str)], FakeJudge(lambda *_: "first"), cache=store)
-    silent = FakeJudge(lambda *_: None)
+    collect_verdicts([PromptSpec("a", str)], as_chat_judge(FakeJudge(lambda *_: "first")), cache=store)
+    silent = as_chat_judge(FakeJudge(lambda *_: None))
     with pytest.raises(ValueError, match="no readable verdict"):
         collect_verdicts([PromptSpec("a", str)], silent, cache=Cache(store.path, "refresh"))
     assert collect_verdicts([PromptSpec("a", str)], silent, cache=store) == [["first"]]

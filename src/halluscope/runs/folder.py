@@ -34,7 +34,7 @@ from halluscope.errors import RunError
 from halluscope.files.opening import PACKED, ending, json_rows, leads_out, read_json, read_text
 from halluscope.files.writing import check_new, json_line, new_folder
 from halluscope.judging.cache import Record
-from halluscope.judging.judge import KnownJudge, is_greedy
+from halluscope.judging.judge import KnownJudge
 from halluscope.judging.verdicts import ITEMS, RUN
 from halluscope.judging.votes import VoteResult
 from halluscope.metric import Result
@@ -171,7 +171,7 @@ def _facts(run: Run, folder: Path) -> dict[str, Any]:
         facts["voters"] = run.record.poll.metadata
     judge = run.record.judge
     if judge:
-        facts["grader"] = (judge.key, is_greedy(judge))
+        facts["grader"] = (judge.key, judge.greedy)
     facts["options"] = _with_copies(run.benchmark, run.options, folder)
     facts[INPUTS] = _with_copies(run.benchmark, whole, folder)
     return facts
@@ -401,8 +401,7 @@ def _read_record(folder: Path, facts: Values, lines: Sequence[Values]) -> Record
         record.poll = VoteResult.read([line[BALLOTS] for line in lines], facts["voters"])
     if facts["grader"]:
         key, greedy = facts["grader"]
-        record.judge = KnownJudge(key, greedy)
-        record.read(reply for _, reply in json_rows(folder / REPLIES))
+        record.read(KnownJudge(key, greedy), (reply for _, reply in json_rows(folder / REPLIES)))
     return record
 
 

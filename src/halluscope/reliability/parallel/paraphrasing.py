@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 
-from halluscope.judging.ask import collect_verdicts
+from halluscope.judging.adapters import as_chat_judge
+from halluscope.judging.ask_replies import collect_verdicts
 from halluscope.judging.cache import Cache
 from halluscope.judging.judge import ChatJudge
 from halluscope.judging.prompts import PromptSpec, fill, one_of
@@ -64,7 +65,12 @@ def paraphrase(
                 return []
             # An unreadable reply is None, not an error.
             (verdicts,) = collect_verdicts(
-                prompts, judge, seed=seed, cache=store, max_failed=1, progress=progress
+                prompts,
+                as_chat_judge(judge),
+                seed=seed,
+                cache=store,
+                max_failed=1,
+                progress=progress,
             )
             return verdicts
 
