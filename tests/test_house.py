@@ -38,7 +38,6 @@ FLOORS = (
         "registry",
         "reporting",
         "building",
-        "reliability",
         "inspection",
         "scoring",
         "runs",
@@ -128,7 +127,7 @@ def test_shared_rooms_do_not_name_a_benchmark(name):
         )
         and word.search(file.read_text(encoding="utf-8"))
     ]
-    # HQM is a paper, whose equations the shared statistics and the reliability rooms state
+    # HQM is a paper, whose equations the shared statistics and the studies state
     assert named == [] or name == "hqm"
 
 

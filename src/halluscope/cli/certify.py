@@ -18,14 +18,14 @@ from halluscope.cli.printing import Output, check_output
 from halluscope.cli.responses import Chosen, chosen, parameters
 from halluscope.files.writing import new_file
 from halluscope.judging.options import VoteOptions
-from halluscope.options import defaults
-from halluscope.reliability import certificate
 from halluscope.reporting.tables import Json, to_json
-from halluscope.responses.thoughts import KEPT, take_out
-from halluscope.runs import certifying as graders
+from halluscope.responses.thoughts import KEPT, REMOVED, take_out
 from halluscope.runs.folder import check
 from halluscope.scoring import Ready
 from halluscope.signature import data_of_objects
+from halluscope.studies import certificate, graders
+from halluscope.studies.judgement import judge, name_of, rows_of
+from halluscope.studies.labels import read_labels
 
 
 def labelled_benchmark() -> Benchmark:
@@ -122,26 +122,25 @@ class Labelled:
 
 def _certificate(choice: Chosen, ready: Ready, ids: Sequence[str], labelled: Labelled) -> Json:
     """Return the certificate of judges: how often they err on the labelled texts."""
-    judge = choice.benchmark.module("metric").judge
-    options = defaults(judge) | choice.options
-    texts = take_out(ready.matched.texts, options["thoughts"]).texts
+    options = choice.options
+    texts = take_out(ready.matched.texts, options.get("thoughts", REMOVED)).texts
     options["thoughts"] = KEPT
     references = ready.inputs["references"]
-    population = certificate.rows_of(texts)
-    vocabulary = vocabularies.load(options["vocabulary"])
-    labels = certificate.read_labels(labelled.path, texts, ids, vocabulary, labelled.allow_unmarked)
+    population = rows_of(texts)
+    vocabulary = vocabularies.load(options.get("vocabulary", "coco"))
+    labels = read_labels(labelled.path, texts, ids, vocabulary, labelled.allow_unmarked)
     rows = [population[text] for text in labels.texts]
-    judgement = judge([texts[row] for row in rows], [references[row] for row in rows], **options)
+    judgement = judge([texts[row] for row in rows], [references[row] for row in rows], options)
     corrected = None
-    if certificate.suffices(labels, texts):
-        everything = judge(texts, references, **{**options, "ask": "needed"})
+    if labels.suffice(texts):
+        everything = judge(texts, references, {**options, "ask": "needed"})
         corrected = certificate.corrected_scores(everything, labels)
     return certificate.certify(
         judgement,
         labels,
         options.get("store"),
         corrected,
-        texts=certificate.name_of(population),
+        texts=name_of(population),
         labelled_by=labelled.labelled_by,
         responses=ready.matched.name,
         data=data_of_objects(vocabulary.name, references, ready.inputs["image_ids"]),

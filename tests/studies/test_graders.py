@@ -8,9 +8,9 @@ import pytest
 
 import halluscope
 from halluscope.reading.datasets import read_rows
-from halluscope.reliability.sheet import NO_MARK, YES_MARK
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.samples import Marked, allot, corrected_score
+from halluscope.studies.sheet import NO_MARK, YES_MARK
 from tests import small_datasets
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -16,16 +16,22 @@ from PIL import Image
 from halluscope import vocabularies
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.judging.votes import NO, OTHER, YES
-from halluscope.reliability.parallel import parallel_form
-from halluscope.reliability.parallel.rules import Refused, frame, negate, opposite, rephrase, shuffle, table
 from halluscope.responses import parsers
-from tests.reliability.sheets import lines, printed, read_json, read_lines, refused, run
+from halluscope.studies.parallel.form import parallel_form
+from halluscope.studies.parallel.rules import Refused, frame, negate, opposite, rephrase, table
+from halluscope.studies.parallel import rules
+from tests.studies.sheets import lines, printed, read_json, read_lines, refused, run
 
 COCO = vocabularies.load("coco")
 ASKED = [
     question.text
     for question in QuestionSet("pope", (OBJECT_QUESTION,), "{response}{question}").about(COCO)[0]
 ]
+
+
+def shuffle(*words):
+    got = rules.shuffle(*words)
+    return got.options, got.answer
 
 
 def polarity(question):
@@ -187,7 +193,7 @@ def test_replies_to_negated_questions():
 
 
 @given(
-    st.sampled_from([(group["prompts"], p) for group in table()["same"] for p in group["prompts"]]),
+    st.sampled_from([(group, p) for group in table().groups for p in group]),
     st.integers(),
 )
 def test_a_prompt_becomes_another_of_its_group(chosen, seed):
@@ -198,7 +204,7 @@ def test_a_prompt_becomes_another_of_its_group(chosen, seed):
 
 
 def test_no_prompt_is_in_two_groups():
-    prompts = [" ".join(p.lower().split()).rstrip(".") for group in table()["same"] for p in group["prompts"]]
+    prompts = [" ".join(p.lower().split()).rstrip(".") for group in table().groups for p in group]
     assert len(prompts) == len(set(prompts))
 
 

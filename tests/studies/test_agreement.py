@@ -11,16 +11,16 @@ from PIL import Image
 
 from halluscope import registry
 from halluscope.judging.cache import Record
-from halluscope.reliability import agreement
-from halluscope.reliability.agreement import Compared
-from halluscope.reliability.sheet import Sheet, read_sheet
 from halluscope.responses.matching import Matched
 from halluscope.runs.folder import Run
 from halluscope.runs.folder import write as write_runs
 from halluscope.scoring import Ready
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.samples import Clustered, Stratum, clustered_error_rate, error_rate
-from tests.reliability.sheets import lines, printed, read_json, read_lines, refused, run, save, table
+from halluscope.studies import agreement
+from halluscope.studies.agreement import Compared
+from halluscope.studies.marked_sheet import Sheet, read_sheet
+from tests.studies.sheets import lines, printed, read_json, read_lines, refused, run, save, table
 
 WORDS = {
     # the same classes, held against other ground truths
@@ -260,7 +260,10 @@ def drawn(said, seed=0, **most):
 
 
 def both_of(said):
-    return [Compared(key, "", *map(frozenset, of), frozenset()) for key, of in sorted(said.items())]
+    return [
+        Compared(agreement.Key(*key), "", *map(frozenset, of), frozenset())
+        for key, of in sorted(said.items())
+    ]
 
 
 def test_so_many_of_each_model():
@@ -396,7 +399,7 @@ def _true_rates(both, wrong):
         value = 0.0
         for stratum in ("agree", "disagree"):
             part = [one for one in both if one.stratum == stratum]
-            judged = [(one.key, word) for one in part for word in getattr(one, name)]
+            judged = [((one.key.model, one.key.image), word) for one in part for word in getattr(one, name)]
             value += len(part) / len(both) * sum(one in wrong for one in judged) / len(judged)
         rates[name] = value
     return rates

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from halluscope.judging.cache import Cache
-from halluscope.reliability.parallel import free_questions, parallel_form
-from halluscope.reliability.parallel.paraphrasing import paraphrase
-from halluscope.reliability.parallel.rules import Refused
-from tests.reliability.sheets import lines, read_lines, refused, run, save, table
+from halluscope.studies.parallel.form import free_questions, parallel_form
+from halluscope.studies.parallel.paraphrasing import paraphrase
+from halluscope.studies.parallel.rules import Refused
 from tests.scripted_server import ScriptedServer, refuse, reply
+from tests.studies.sheets import lines, read_lines, refused, run, save, table
 
 GOOD = {
     "What color is the sky?": "Which colour can be made out in the sky?",

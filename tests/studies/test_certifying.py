@@ -8,20 +8,27 @@ import numpy as np
 import pytest
 
 from halluscope import vocabularies
-from halluscope.benchmarks.throne.metric import compute, judge
+from halluscope.benchmarks.throne.metric import compute
 from halluscope.judging.cache import Cache
 from halluscope.judging.lexical import LexicalJudge
-from halluscope.reliability import certificate
-from halluscope.reliability.certificate import Labels, digest, kinds, name_of, rows_of
-from halluscope.reliability.sheet import read_sheet
 from halluscope.stats.corrected import draw
 from halluscope.stats.samples import Judged, calibration, error_rates
-from tests.reliability.sheets import lines, printed, read_json, refused, run, save, table
+from halluscope.studies import certificate
+from halluscope.studies import judgement as judgements
+from halluscope.studies.judgement import digest, name_of, rows_of
+from halluscope.studies.labels import Labels, draw_sheet, read_labels
+from halluscope.studies.mention_kinds import kinds
+from halluscope.studies.marked_sheet import read_sheet
+from tests.studies.sheets import lines, printed, read_json, refused, run, save, table
 
 CLASSES = ["dog", "cup"]
 PLAIN = ["Is there {a/an} {x} in this image?"]
 ASKED = {"vocabulary": CLASSES, "questions": PLAIN, "progress": False}
 SCORES = ("precision_all", "recall_all", "f0.5_all")
+
+
+def judge(texts, objects, **options):
+    return judgements.judge(texts, objects, options)
 
 
 class Reader:
@@ -189,7 +196,7 @@ def test_texts_that_the_votes_disagree_on_are_drawn_more_often():
 
     def chances(judges, count):
         judged = judge(texts, [["dog"]] * 60, judges=judges, ask="all", **ASKED)
-        found = certificate.sheet(judged, [*map(str, range(60))], count)
+        found = draw_sheet(judged, [*map(str, range(60))], count)
         return {entry["id"]: float(entry["chance"]) for entry in found}
 
     differing = chances([Reader(yes), other], 59)
@@ -210,8 +217,8 @@ def test_a_text_of_two_images_has_its_labels_in_both():
 
 
 def test_too_few_labels_correct_nothing():
-    assert not certificate.suffices(people(SAID, CHANCE), TEXTS)
-    assert certificate.suffices(people(*WHOLE), TEXTS)
+    assert not people(SAID, CHANCE).suffice(TEXTS)
+    assert people(*WHOLE).suffice(TEXTS)
     found = certified(TEXTS, PRESENT, Reader(YES), SAID, CHANCE)
     assert found["corrected"] is None
 
@@ -270,7 +277,7 @@ def test_the_digest_is_of_all_content(part):
 
 def given_lines(tmp_path, rows):
     file = lines(tmp_path / "labels.jsonl", rows)
-    return certificate.read_labels(file, TEXTS, ["1", "2", "3", "4"], vocabularies.load(CLASSES))
+    return read_labels(file, TEXTS, ["1", "2", "3", "4"], vocabularies.load(CLASSES))
 
 
 LINES = [
@@ -547,7 +554,7 @@ def test_mark_texts_in_the_browser(folder, browser):
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
 
-    from tests.reliability.test_review import saved
+    from tests.studies.test_review import saved
 
     out = made(folder)
     browser.get((out / "page.html").as_uri())

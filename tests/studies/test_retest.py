@@ -16,8 +16,8 @@ from halluscope.judging.prompts import PromptSpec
 from halluscope.signature import keys_of
 from tests.benchmarks import test_hallusionbench, test_hqh
 from tests.fake_judge import FakeJudge
-from tests.reliability.sheets import lines, printed, read_json, refused
 from tests.scripted_server import ScriptedServer, refuse, reply
+from tests.studies.sheets import lines, printed, read_json, refused
 
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore:.* questions are scored")]
 

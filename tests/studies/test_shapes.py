@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halluscope.reliability.parallel import parallel_form
-from halluscope.reliability.parallel.rules import Refused, reshape
+from halluscope.studies.parallel.form import parallel_form
+from halluscope.studies.parallel.rules import Refused, reshape
 
 SAID = {
     "What color is the sky?": ("Which color does the sky have?", "What is the color of the sky?"),

@@ -20,13 +20,15 @@ from PIL import Image
 from halluscope.errors import LimitExceeded
 from halluscope.paths import PACKAGE
 from halluscope.reading.datasets import read_rows
-from halluscope.reliability import review, sheet
-from halluscope.reliability.sheet import guarded, read_sheet, unguarded
 from halluscope.signature import data_of, keys_of
 from halluscope.stats.ratios import wilson
 from halluscope.stats.samples import Stratum, error_rate
+from halluscope.studies import sheet
+from halluscope.studies import sheet_rows as review
+from halluscope.studies.sheet import guarded, unguarded
+from halluscope.studies.marked_sheet import read_sheet
 from tests import images as image_files
-from tests.reliability.sheets import lines, printed, read_json, refused, run, save, table
+from tests.studies.sheets import lines, printed, read_json, refused, run, save, table
 
 HOSTILE = [
     "</script><script>document.title = 'broken'</script>",
@@ -325,7 +327,7 @@ def test_no_other_reader_finds_a_formula_and_the_sheet_is_read_back(texts):
 
 def test_the_page_guards_as_the_sheet_does():
     """The two expressions are equal; the sweep in the browser tries this one."""
-    script = (PACKAGE / "reliability" / "page.js").read_text(encoding="utf-8")
+    script = (PACKAGE / "studies" / "page.js").read_text(encoding="utf-8")
     (pattern,) = re.findall(r"cell\.replace\(/(.+)/g, \"'\"\)", script)
     assert pattern == sheet._UNGUARDED.pattern.replace(r"\A", "^").replace(r"\"", '"')
 

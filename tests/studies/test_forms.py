@@ -11,11 +11,11 @@ from halluscope.answering.answer import answer
 from halluscope.answering.models import Vlm
 from halluscope.harness import functions
 from halluscope.reading.datasets import read_rows
-from halluscope.reliability.parallel import form_name, parallel_form
 from halluscope.signature import keys_of
+from halluscope.studies.parallel.form import form_name, parallel_form
 from tests import small_datasets, tiny_vlm
 from tests.harness import data as harness_data
-from tests.reliability.sheets import run
+from tests.studies.sheets import run
 
 SEED = 3
 DESCRIBE = "Describe this image in detail."
