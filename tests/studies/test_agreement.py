@@ -3,22 +3,20 @@
 import random
 import re
 from collections import Counter
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from halluscope import registry
+from halluscope import registry, vocabularies
 from halluscope.judging.cache import Record
 from halluscope.responses.matching import Matched
 from halluscope.runs.folder import Run
 from halluscope.runs.folder import write as write_runs
 from halluscope.scoring import Ready
-from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.samples import Clustered, Stratum, clustered_error_rate, error_rate
 from halluscope.studies import agreement
-from halluscope.studies.agreement import Compared
 from halluscope.studies.marked_sheet import Sheet, read_sheet
 from tests.studies.sheets import lines, printed, read_json, read_lines, refused, run, save, table
 
@@ -68,8 +66,10 @@ def compared(files, *words):
 
 
 def make(files, *words):
-    run(*compared(files, "--out", files / "review", *words))
-    return files / "review"
+    """Draw a sheet, and return its folder."""
+    out = words[-1] if "--out" in words else files / "review"
+    run(*compared(files, *words, *([] if "--out" in words else ["--out", out])))
+    return out
 
 
 def mark(folder, says):
@@ -110,62 +110,30 @@ def test_worked_by_hand(files, capsys):
     assert "only A    only B" in out and "methods:A,B" in out and "dog" not in out
 
 
-def test_the_signature_tells_what_was_compared(files, capsys):
-    changed = write_method(files / "changed", WORDS | {("alpha", 1): ([], [], [], ["cat"])}, 2)
-    one, other = (
-        read_json(capsys, "study", "agree", files / "first", f"second={folder}")["signature"]
-        for folder in (files / "second", changed)
-    )
-    assert one != other
-
-
-NOTHING = ([], [])
-
-
 @pytest.mark.parametrize(
     ("second", "message"),
     [
-        ({("m", 2): NOTHING}, "second lacks 1 of the 1 responses that first has read, .* of m to"),
-        ({("m", 1): NOTHING, ("n", 1): NOTHING}, "first lacks 1 of the 2 .* of n to the image 1"),
+        ({("m", 2): ([], [])}, "second lacks 1 of the 1 responses that first has read, .* of m to"),
+        ({("m", 1): ([], []), ("n", 1): ([], [])}, "first lacks 1 of the 2 .* of n to the image 1"),
         ({("m", 1): ([], None)}, "expected a run that reads classes out of descriptions"),
     ],
 )
 def test_runs_that_cannot_be_compared(tmp_path, capsys, second, message):
-    write_method(tmp_path / "first", {("m", 1): NOTHING})
+    write_method(tmp_path / "first", {("m", 1): ([], [])})
     write_method(tmp_path / "second", second)
     assert re.search(message, refused(capsys, *compared(tmp_path)))
 
 
-def test_other_texts_of_the_same_names(files, capsys):
-    """Methods that read different responses cannot be compared."""
-    found = [{"found": [], "hallucinated": []}]
+def test_methods_that_cannot_be_compared(files, capsys):
+    for words in (("A={}/first", "A={}/second"), ("A and B={}/first", "C={}/second")):
+        paths = [word.format(files) for word in words]
+        assert "expected two different names without ' and '" in refused(capsys, "study", "agree", *paths)
     for name in ("A", "B"):
-        write_runs([run_of("m", {1: f"{name} dog."}, found)], files / name)
+        run = run_of("m", {1: f"{name} dog."}, [{"found": [], "hallucinated": []}])
+        write_runs([run], files / name)
     said = "A and B have read different texts for 1 of the responses, such as that of m to the image 1"
     assert said in refused(capsys, "study", "agree", files / "A", files / "B")
-
-
-NO_RUN = "There is no run in throne; expected a folder that `halluscope score NAME ... --out FOLDER` wrote"
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["A={}/first", "A={}/second"], "expected two different names without ' and '"),
-        (["A and B={}/first", "C={}/second"], "expected two different names without ' and '"),
-        (["throne", "pope"], NO_RUN),
-        (["{}/first", "{}/second", "--dataset", "x"], "--out"),
-        (["{}/first", "{}/second", "--images", "x"], "--out"),
-    ],
-)
-def test_commands_that_compare_nothing(files, words, message, capsys):
-    assert message in refused(capsys, "study", "agree", *(word.format(files) for word in words))
-
-
-def test_a_run_that_was_changed_is_refused(files, capsys):
-    items = files / "second" / "alpha" / "items.jsonl"
-    items.write_text(items.read_text().replace("dog", "cat"))
-    assert "items.jsonl was changed" in refused(capsys, *compared(files))
+    assert "--out" in refused(capsys, *compared(files, "--dataset", "x"))
 
 
 # The sheet
@@ -223,19 +191,6 @@ def test_what_is_annotated_is_no_false_positive(files):
         read_sheet(marked)
 
 
-@pytest.mark.parametrize(("column", "value"), [("read_by", "second"), ("annotated", "yes")])
-def test_an_edited_row_is_refused(files, column, value):
-    rows = table(mark(make(files), lambda row: "right"))
-    rows[0][column] = value
-    with pytest.raises(ValueError, match="are not what the sheet reading-.*-8 was made with"):
-        read_sheet(save(rows, files))
-
-
-def test_no_error_is_said(files, capsys):
-    out = printed(capsys, "study", "sheet", "read", mark(make(files), lambda row: "right"))
-    assert "No error is marked for first and second, agree; first, disagree; second" in out
-
-
 def test_an_unmarked_row_is_left_out(files, capsys):
     marked = mark(make(files), lambda row: "" if row["id"] == "2" and row["model"] == "beta" else "right")
     refused(capsys, "study", "sheet", "read", marked)
@@ -251,46 +206,35 @@ def test_each_image_stands_on_the_page_once(files, capsys):
     assert "has no row with the image_id 1" in said
 
 
-PER_MODEL = {"agree": 5, "disagree": 10}
+def test_so_many_of_each_model(tmp_path):
+    """The draw of one model does not depend on other models."""
+    words = {}
+    for model in ("alpha", "beta"):
+        for image in range(30):
+            second = ["dog"] if image % 2 else ["cat"]
+            words[model, image] = (["dog"], [], second, [])
+    for folder, kept in (("both", words), ("beta", {key: words[key] for key in words if key[0] == "beta"})):
+        for place, name in enumerate(("first", "second")):
+            write_method(tmp_path / folder / name, kept, 2 * place)
+    drawn = []
+    for folder, seed in (("both", 1), ("beta", 1), ("both", 2)):
+        rows = table(
+            make(tmp_path / folder, "--seed", seed, "--out", tmp_path / f"{folder}{seed}") / "sheet.csv"
+        )
+        drawn.append({(row["model"], row["stratum"], row["id"]) for row in rows})
+    counts = Counter(row[:2] for row in drawn[0])
+    assert {*counts.values()} == {5, 10} and counts["alpha", "agree"] == counts["beta", "agree"] == 5
+    assert drawn[1] == {row for row in drawn[0] if row[0] == "beta"}
+    assert drawn[2] != drawn[0]
 
 
-def drawn(said, seed=0, **most):
-    """Draw from what two methods say: key -> the classes of the first, and of the second; all are annotated."""
-    return agreement.draw(("first", "second"), both_of(said), PER_MODEL | most, seed, lambda image: {})
-
-
-def both_of(said):
-    return [
-        Compared(agreement.Key(*key), "", *map(frozenset, of), frozenset())
-        for key, of in sorted(said.items())
-    ]
-
-
-def test_so_many_of_each_model():
-    said = {
-        (model, str(image)): (["dog"], ["dog"] if image % 2 else ["cat"])
-        for model in ("alpha", "beta")
-        for image in range(100)
-    }
-    chosen = {(entry["model"], entry["stratum"], entry["id"]) for entry in drawn(said, seed=1)}
-    counts = Counter(one[:2] for one in chosen)
-    assert counts == {(model, part): n for model in ("alpha", "beta") for part, n in PER_MODEL.items()}
-    assert {entry["id"] for entry in drawn(said, seed=2)} != {one[2] for one in chosen}
-    alone = {key: of for key, of in said.items() if key[0] == "beta"}
-    again = {(entry["stratum"], entry["id"]) for entry in drawn(alone, seed=1)}
-    assert again == {one[1:] for one in chosen if one[0] == "beta"}
-
-
-def test_nothing_to_mark():
-    message = "No class is read out of any of the 1 responses on which first and second agree"
-    with pytest.raises(ValueError, match=message):
-        drawn({("m", "1"): ([], []), ("m", "2"): (["dog"], [])})
-
-
-@pytest.mark.parametrize("most", [{"agree": 0}, {"disagree": -1}])
-def test_a_sample_of_none(most):
-    with pytest.raises(ValueError, match="ing is .*; expected a whole number of at least 1"):
-        drawn({("m", "1"): (["dog"], ["dog"]), ("m", "2"): (["dog"], [])}, **most)
+def test_nothing_to_mark(tmp_path, capsys):
+    write_method(tmp_path / "first", {("m", 1): ([], []), ("m", 2): (["dog"], [])})
+    write_method(tmp_path / "second", {("m", 1): ([], []), ("m", 2): ([], [])})
+    said = refused(capsys, *compared(tmp_path, "--out", tmp_path / "review"))
+    assert "No class is read out of any of the 1 responses on which first and second agree" in said
+    said = refused(capsys, *compared(tmp_path, "--out", tmp_path / "review", "--disagreeing", 0))
+    assert "No class is read" in said or "disagreeing is 0" in said
 
 
 # The error rates
@@ -305,104 +249,62 @@ def counted(stratum, read_by, responses, judgements, errors, size):
     ]
 
 
-def summary(rows):
-    return agreement.summary(Sheet(f"reading-00000000-{len(rows)}", "reading", rows, []))
-
-
 def test_the_counts_of_table_3():
     """The paper prints 8.8 % and 4.3 %; of the latter its own formula gives 0.0417."""
-    got = summary(
+    rows = (
         counted("agree", "throne and other", 55, 157, 4, 38350)
         + counted("disagree", "throne", 110, 376, 30, 16650)
         + counted("disagree", "other", 110, 477, 111, 16650)
     )
-    assert got["error_rates"]["other"]["value"] == pytest.approx(0.088, abs=5e-4)
-    assert got["error_rates"]["throne"]["value"] == pytest.approx(0.042, abs=5e-4)
-    assert [round(100 * row["error_rate"], 1) for row in got["table"]] == [2.5, 8.0, 23.3]
-    assert [row["evaluated"] for row in got["table"]] == [55, 110, 110]
-    assert [round(100 * row["share"], 1) for row in got["table"]] == [69.7, 30.3, 30.3]
-
-
-def test_methods_that_have_nothing_in_common():
-    rates = summary(counted("disagree", "one", 2, 4, 1, 9) + counted("disagree", "other", 2, 2, 1, 9))
-    assert {name: rate["value"] for name, rate in rates["error_rates"].items()} == {"one": 0.25, "other": 0.5}
-
-
-def test_judgements_that_err_together_tell_less():
-    """Ten judgements per response that all err together give intervals as wide as one judgement per response."""
-    wrong = (np.random.default_rng(0).random(200) < 0.2).astype(int)
-    together = clustered_error_rate([Clustered(1, np.full(200, 10), 10 * wrong)], Bootstrap(2000))
-    of_responses = error_rate([Stratum(1, 200, int(wrong.sum()))])
-    naive = error_rate([Stratum(1, 2000, 10 * int(wrong.sum()))])
-    assert together["value"] == pytest.approx(naive["value"])
-    width = together["high"] - together["low"]
-    assert width == pytest.approx(of_responses["high"] - of_responses["low"], rel=0.1)
-    assert width > 2.5 * (naive["high"] - naive["low"])
-
-
-def test_strata_are_drawn_again_each_for_itself():
-    """The variance of a sum of independent rates is the sum of their variances."""
-    rng = np.random.default_rng(1)
-    strata = [Clustered(1, np.ones(300, int), (rng.random(300) < 0.3).astype(int)) for _ in range(2)]
-    alone = [clustered_error_rate([one], Bootstrap(4000)) for one in strata]
-    whole = clustered_error_rate(strata, Bootstrap(4000))
-    width = [one["high"] - one["low"] for one in (*alone, whole)]
-    assert width[2] == pytest.approx(np.hypot(width[0], width[1]) / 2, rel=0.1)
-
-
-def test_a_stratum_without_judgements_is_undefined():
-    silent = Clustered(1, np.zeros(3, int), np.zeros(3, int))
-    assert np.isnan([*clustered_error_rate([silent], Bootstrap(10)).values()]).all()
+    result = agreement.summary(Sheet("reading-00000000-1010", "reading", rows, []))
+    assert result["error_rates"]["other"]["value"] == pytest.approx(0.088, abs=5e-4)
+    assert result["error_rates"]["throne"]["value"] == pytest.approx(0.042, abs=5e-4)
+    assert [round(100 * row["error_rate"], 1) for row in result["table"]] == [2.5, 8.0, 23.3]
+    assert [row["evaluated"] for row in result["table"]] == [55, 110, 110]
+    assert [round(100 * row["share"], 1) for row in result["table"]] == [69.7, 30.3, 30.3]
 
 
 @pytest.mark.long
-def test_a_marker_with_known_error_rates_is_recovered():
+def test_a_marker_with_known_error_rates_is_recovered(tmp_path, capsys):
     """Two methods invent classes at known rates; the sheet estimates them, and its intervals mostly contain them."""
     rng = random.Random(0)
-    said, wrong = {}, set()
-    for model in ("alpha", "beta", "gamma"):
-        for image in range(800):
-            key, first, second = (model, str(image)), set(), set()
-            for number in range(rng.randint(1, 5)):
-                name = f"thing {number}"
-                first.add(name)
-                second.add(name)
-                if rng.random() < 0.03:
-                    wrong.add((key, name))
-            if rng.random() < 0.3:  # the second method is easily misled, the first seldom
-                for number in range(rng.randint(1, 3)):
-                    name = f"phantom {number}"
-                    (second if rng.random() < 0.8 else first).add(name)
-                    if rng.random() < 0.9:
-                        wrong.add((key, name))
-            said[key] = (first, second)
+    names = vocabularies.load("coco").classes
+    words, wrong = {}, set()
+    for key in product(("alpha", "beta", "gamma"), range(400)):
+        classes = rng.sample(names, 8)
+        first = classes[: rng.randint(1, 5)]
+        second = list(first)
+        wrong |= {(*key, name) for name in first if rng.random() < 0.03}
+        if rng.random() < 0.3:  # the second method is easily misled, the first seldom
+            for name in classes[5 : rng.randint(6, 8)]:
+                (second if rng.random() < 0.8 else first).append(name)
+                if rng.random() < 0.9:
+                    wrong.add((*key, name))
+        words[key] = (first, [], second, [])
+    for place, name in enumerate(("first", "second")):
+        write_method(tmp_path / name, words, 2 * place)
+
+    truth = {}
+    for place, name in ((0, "first"), (2, "second")):
+        truth[name] = 0.0
+        for agree in (True, False):
+            part = [key for key in words if (set(words[key][0]) == set(words[key][2])) == agree]
+            judged = [(*key, word) in wrong for key in part for word in words[key][place]]
+            truth[name] += len(part) / len(words) * sum(judged) / len(judged)
+    assert truth["second"] > 1.5 * truth["first"]
 
     def says(row):
-        judged = (row["model"], row["id"]), row["question"].partition(":")[0]
-        return row | {"mark": "wrong" if judged in wrong else "right"}
+        class_name = re.split(r":| \(", row["question"])[0]
+        return "wrong" if (row["model"], int(row["id"]), class_name) in wrong else "right"
 
-    truth = _true_rates(both_of(said), wrong)
-    assert truth["second"] > 1.5 * truth["first"]
-    rates = [
-        summary([*map(says, drawn(said, seed, agree=10, disagree=20))])["error_rates"] for seed in range(40)
-    ]
-    for name, true in truth.items():
-        of = [rate[name] for rate in rates]
-        assert np.mean([rate["value"] for rate in of]) == pytest.approx(true, abs=0.006)
-        assert np.mean([rate["low"] <= true <= rate["high"] for rate in of]) >= 0.85
-
-
-def _true_rates(both, wrong):
-    """The formula of section 4.1, over all responses."""
-    rates = {}
-    for name in ("first", "second"):
-        value = 0.0
-        for stratum in ("agree", "disagree"):
-            part = [one for one in both if one.stratum == stratum]
-            judged = [((one.key.model, one.key.image), word) for one in part for word in getattr(one, name)]
-            value += len(part) / len(both) * sum(one in wrong for one in judged) / len(judged)
-        rates[name] = value
-    return rates
+    rates = []
+    for seed in range(20):
+        options = ["--agreeing", 10, "--disagreeing", 20, "--seed", seed]
+        sheet = mark(make(tmp_path, *options, "--out", tmp_path / f"review{seed}"), says)
+        rates.append(read_json(capsys, "study", "sheet", "read", sheet)["error_rates"])
+    for name, value in truth.items():
+        assert np.mean([rate[name]["value"] for rate in rates]) == pytest.approx(value, abs=0.01)
+        assert np.mean([rate[name]["low"] <= value <= rate[name]["high"] for rate in rates]) >= 0.8
 
 
 # In a browser, and on real responses
@@ -424,18 +326,3 @@ def test_the_page_knows_four_marks(files, browser):
         browser.switch_to.active_element.send_keys("1" if there else "4")
     pressed = browser.find_elements(By.CSS_SELECTOR, "button[aria-pressed=true]")
     assert [one.text for one in pressed] == ["right" if there else "misclassification" for there in annotated]
-
-
-@pytest.mark.long
-def test_real_responses_of_five_models(tmp_path, upstream, capsys):
-    responses = sorted((upstream / "responses").glob("pope_instruction1_*.jsonl"))
-    words = ["--responses", *responses, "--dataset", upstream / "chair" / "coco2014_chair_objects.json.gz"]
-    words += ["--limit", 100, "--bootstrap", 0, "--quiet", "--out"]
-    by_votes, by_words = tmp_path / "throne", tmp_path / "chair"
-    run("score", "throne", *words, by_votes, "--judges", "lexical")
-    run("score", "chair", *words, by_words, "--synonyms", upstream / "chair" / "synonyms.txt")
-    got = read_json(capsys, "study", "agree", by_votes, by_words, "--out", tmp_path / "review")
-    assert got["images"] == 500 and all(0.6 < one["agreement"] < 0.95 for one in got["models"])
-    rows = table(tmp_path / "review" / "sheet.csv")
-    chosen = Counter(one[:2] for one in {(row["model"], row["stratum"], row["id"]) for row in rows})
-    assert {*chosen.values()} == {5, 10} and len(chosen) == 10

@@ -17,8 +17,8 @@ from halluscope.studies import certificate
 from halluscope.studies import judgement as judgements
 from halluscope.studies.judgement import digest, name_of, rows_of
 from halluscope.studies.labels import Labels, draw_sheet, read_labels
-from halluscope.studies.mention_kinds import kinds
 from halluscope.studies.marked_sheet import read_sheet
+from halluscope.studies.mention_kinds import kinds
 from tests.studies.sheets import lines, printed, read_json, refused, run, save, table
 
 CLASSES = ["dog", "cup"]

@@ -25,8 +25,8 @@ from halluscope.stats.ratios import wilson
 from halluscope.stats.samples import Stratum, error_rate
 from halluscope.studies import sheet
 from halluscope.studies import sheet_rows as review
-from halluscope.studies.sheet import guarded, unguarded
 from halluscope.studies.marked_sheet import read_sheet
+from halluscope.studies.sheet import guarded, unguarded
 from tests import images as image_files
 from tests.studies.sheets import lines, printed, read_json, refused, run, save, table
 

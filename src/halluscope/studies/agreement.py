@@ -144,14 +144,14 @@ def pair(names: Sequence[str], first: Readings, second: Readings) -> list[Compar
     return compared
 
 
-def _check_has_all(name: str, readings: Readings, other_name: str, others: Readings) -> None:
+def _check_has_all(name: str, readings: Readings, other_name: str, other_readings: Readings) -> None:
     """Check that another method has read every response that a method has read."""
-    lacking = sorted(readings.keys() - others.keys())
+    lacking = sorted(readings.keys() - other_readings.keys())
     if not lacking:
         return
     models = {key.model for key in readings}
     hint = ""
-    if models.isdisjoint(key.model for key in others):
+    if models.isdisjoint(key.model for key in other_readings):
         hint = f" (files are matched by name: score both as {min(models)}=FILE)"
     raise ValueError(
         f"{one_line(other_name)} lacks {len(lacking):,} of the {len(readings):,} responses that {one_line(name)} has "
@@ -240,7 +240,7 @@ def draw(
     classes: set[str] = set()
     for row in sample:
         classes |= row.first | row.second
-    shown = class_names(classes)
+    names_shown = class_names(classes)
     read_by = {BOTH: AND.join(names), FIRST: names[0], SECOND: names[1]}
     entries: list[Entry] = []
     for row in sample:
@@ -248,6 +248,7 @@ def draw(
         for part, classes_of_part in row.parts().items():
             part_of.update(dict.fromkeys(classes_of_part, part))
         for name in sorted(part_of):
+            class_name = names_shown.get(name, name)
             annotated = YES
             if name in row.hallucinated:
                 annotated = NO
@@ -261,7 +262,7 @@ def draw(
                     **picture(row.key.image),
                     "read_by": read_by[part_of[name]],
                     "annotated": annotated,
-                    "question": f"{shown.get(name, name)}: does the response say or imply that this is in the image?",
+                    "question": f"{class_name}: does the response say or imply that this is in the image?",
                 }
             )
     return entries

@@ -66,7 +66,7 @@ MEANING = {
 class Part:
     """A part of the cells of texts, such as those of a class."""
 
-    by: str  # what divides the cells: "group", "class", "length" or "kind"
+    division: str  # "group", "class", "length" or "kind"
     name: str
     cells: Bools  # [texts, classes], [classes], or [texts, 1]
 
@@ -82,16 +82,16 @@ def errors(judgement: Judgement, labels: Labels, margins: Margins) -> Json:
     by_part: Json = {}
     among = {"all": judged}
     for part in _parts(judgement, judged):
-        by_part[part.by] = {}
+        by_part[part.division] = {}
         cells = judged.among(part.cells)
         if cells.weights.any():
-            among[f"{part.by}/{part.name}"] = cells
+            among[f"{part.division}/{part.name}"] = cells
     rates = error_rates(among, LEVEL)
     result: Json = {"all": rates.pop("all")}
     result.update(by_part)
     for key, rate in rates.items():
-        by, _, name = key.partition("/")
-        result[by][name] = rate
+        division, _, name = key.partition("/")
+        result[division][name] = rate
 
     votes = {}
     judges = judgement.poll.judges
@@ -189,11 +189,11 @@ def certify(
     labels: Labels,
     store: Cache | str | None = None,
     corrected: Json | None = None,
-    **about: str,
+    **origin: str,
 ) -> Json:
     """Make a certificate from judges' votes on labelled texts, in the order of `labels`.
 
-    `store` is the cache of the judges' votes; `corrected` is what `corrected_scores` gave; `about` are `texts` (the
+    `store` is the cache of the judges' votes; `corrected` is what `corrected_scores` gave; `origin` are `texts` (the
     name of those from which the labelled ones were drawn), `labelled_by`, `responses` and `data`.
     """
     poll = judgement.poll
@@ -205,7 +205,7 @@ def certify(
         "vocabulary": judgement.vocabulary.name,
         "labels_from": labels.name,
     }
-    content.update(about)
+    content.update(origin)
     content.update(errors(judgement, labels, _margins(judgement, store)))
     content["corrected"] = corrected
     content["labels"] = _labels(judgement, labels)
@@ -214,15 +214,16 @@ def certify(
 
 def _margins(judgement: Judgement, store: Cache | str | None) -> Margins:
     """Return what a cache knows of the judges' margins, in the shape of the votes."""
-    shown = [judgement.questions.cut(text) for text in judgement.texts]
+    questions = judgement.questions.about(judgement.vocabulary)
+    texts = [judgement.questions.cut(text) for text in judgement.texts]
     cache = store
     if not isinstance(cache, Cache):
         cache = Cache(cache, "read")
     margins = []
     with closing(cache):
         for judge in judgement.poll.judges:
-            for asked in judgement.questions.about(judgement.vocabulary):
-                _, of_votes = cache.votes(judge, asked, shown)
+            for questions_of_template in questions:
+                _, of_votes = cache.votes(judge, questions_of_template, texts)
                 margins.append(of_votes)
     return np.stack(margins, axis=-1)
 
@@ -269,11 +270,11 @@ def report(content: Json) -> Report:
     blocks: list[Table | Notes] = [
         Notes([", ".join(content["judges"]), f"against {overall['labels']:,} {whose}"])
     ]
-    for by, rates in content["errors"].items():
-        if by == "all":
+    for division, rates in content["errors"].items():
+        if division == "all":
             blocks.append(_errors_table("all", {"all": rates}))
         elif rates:
-            blocks.append(_errors_table(by, rates))
+            blocks.append(_errors_table(division, rates))
     blocks.append(_errors_table("single votes", content["votes"], counted="votes"))
     for judge, rates in content["votes"].items():
         blocks += _of_judge(judge, rates)
@@ -287,15 +288,15 @@ def report(content: Json) -> Report:
     return blocks
 
 
-def _errors_table(by: str, rates: Mapping[str, Any], counted: str = "labels") -> Table:
+def _errors_table(division: str, rates: Mapping[str, Any], counted: str = "labels") -> Table:
     rows: list[list[Cell]] = []
     for name, row in rates.items():
         cells: list[Cell] = [name, row["texts"], row["labels"], row["implied"]]
         cells += [estimate(row[rate]) for rate in RATES]
         rows.append(cells)
-    header = [by, "texts", counted, "people: yes"]
+    header = [division, "texts", counted, "people: yes"]
     header += RATES
-    return Table(f"by {by}", header, rows, intervals=RATES)
+    return Table(f"by {division}", header, rows, intervals=RATES)
 
 
 def _of_judge(judge: str, rates: Json) -> list[Table | Notes]:

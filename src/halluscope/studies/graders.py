@@ -42,14 +42,14 @@ WORDS = "words"
 class Group:
     """Rows that a certificate is about."""
 
-    by: str  # what divides the rows: "all", "words", or a part of the dataset
+    division: str  # "all", "words", or a part of the dataset
     name: str
     rows: Bools  # [rows]
 
     @property
     def is_all(self) -> bool:
         """Whether it is all rows."""
-        return self.by == ALL
+        return self.division == ALL
 
 
 class Verdicts:
@@ -138,23 +138,23 @@ def draw_sheet(run: Run, sample: int, seed: int, image: Callable[[str], Entry]) 
     whole("sample", sample, 1, len(able), "a number of judged responses")
     _, value_of, sizes = np.unique(verdicts.first[able], return_inverse=True, return_counts=True)
     generator = random.Random(seed)
-    drawn = []  # rows, each with the chance that it was drawn
+    sample_rows = []  # rows, each with the chance that it was drawn
     for value, count in enumerate(allot(sizes, sample).tolist()):
         for row in generator.sample(able[value_of == value].tolist(), count):
-            drawn.append((row, count / int(sizes[value])))
-    generator.shuffle(drawn)
+            sample_rows.append((row, count / int(sizes[value])))
+    generator.shuffle(sample_rows)
     entries: list[Entry] = []
-    for row, chance in drawn:
+    for row, chance in sample_rows:
         item = verdicts.items[row]
         criteria = []
         for name, most in verdicts.most[row].items():
             criteria.append({"class": name, "question": name.replace("_", " "), "scale": scale(most)})
         lines = [line for line in (item.question, verdicts.known[row]) if line]
-        shown = {"answer": "\n".join(lines), "response": item.text}
+        card = {"answer": "\n".join(lines), "response": item.text}
         if item.image:
-            shown.update(image(item.image))
-        about = {"id": item.id, "drawn_from": verdicts.population, "text": verdicts.names[row]}
-        entries += rows_about(about, chance, criteria, shown)
+            card.update(image(item.image))
+        response = {"id": item.id, "drawn_from": verdicts.population, "text": verdicts.names[row]}
+        entries += rows_about(response, chance, criteria, card)
     return entries
 
 
@@ -193,7 +193,7 @@ def certify(path: Path, run: Run, labelled_by: str, allow_unmarked: bool, resamp
     for group in verdicts.groups():
         errors += errors_of(group, pairs)
         marked = np.count_nonzero(people.chances[group.rows])
-        if group.is_all or (group.by != WORDS and marked >= FEWEST_MARKED):
+        if group.is_all or (group.division != WORDS and marked >= FEWEST_MARKED):
             scores += scores_of(group, verdicts, people, resampling)
     content = sealed(
         {
@@ -296,7 +296,7 @@ def errors_of(group: Group, pairs: Mapping[str, Pairs]) -> Iterator[Json]:
     for name, of_criterion in pairs.items():
         here = of_criterion.among(group.rows)
         if len(here.rows) >= fewest:
-            yield {"by": group.by, "group": group.name, "criterion": name, **error_of(here)}
+            yield {"by": group.division, "group": group.name, "criterion": name, **error_of(here)}
 
 
 def error_of(pairs: Pairs) -> dict[str, float]:
@@ -344,7 +344,7 @@ def scores_of(group: Group, verdicts: Verdicts, people: People, resampling: Boot
         if verdicts.benchmark.is_points(name):
             most = max(judge.max(), *marks.part, 1.0)
         yield {
-            "by": group.by,
+            "by": group.division,
             "group": group.name,
             "score": name,
             "judge": float(judge.sum() / counts[rows].sum()),

@@ -62,13 +62,13 @@ def draw_sheet(judgement: Judgement, ids: Sequence[str], texts: int, seed: int =
     first_rows = np.array(list(population.values()))
     whole("sample", texts, 1, len(first_rows), "a number of texts")
     rows, chances = _draw(judgement, first_rows, texts, seed)
-    drawn = list(zip(rows, chances, strict=True))
-    random.Random(seed).shuffle(drawn)
+    sample = list(zip(rows, chances, strict=True))
+    random.Random(seed).shuffle(sample)
     classes = judgement.vocabulary.classes
     names = class_names(set(classes))
     reader = LexicalJudge(judgement.vocabulary)
     entries: list[Entry] = []
-    for row, chance in drawn:
+    for row, chance in sample:
         text = judgement.texts[row]
         named = {mention.object for mention in reader.mentions(text)}
         has_yes = (judgement.poll.votes[row] == voting.YES).any(axis=-1)
@@ -77,8 +77,8 @@ def draw_sheet(judgement: Judgement, ids: Sequence[str], texts: int, seed: int =
             if name in named or read_by_a_judge:
                 questions.append({"class": name, "question": names.get(name, name)})
         questions.append({"class": "", "question": ANY_OTHER})
-        about = {"id": ids[row], "drawn_from": name_of(population), "text": digest(text)}
-        entries += rows_about(about, chance, questions, {"response": text})
+        origin = {"id": ids[row], "drawn_from": name_of(population), "text": digest(text)}
+        entries += rows_about(origin, chance, questions, {"response": text})
     return entries
 
 
@@ -90,8 +90,8 @@ def _draw(judgement: Judgement, candidates: Any, texts: int, seed: int) -> tuple
     no = no_votes[candidates].astype(float)
     outvoted = np.nan_to_num(ratio(np.minimum(yes, no), yes + no))  # the share of each cell's votes
     labels = voting.known(judgement.labels[candidates], present)
-    drawn, chances = draw(labels, present, texts, seed, outvoted)
-    return candidates[drawn].tolist(), chances.tolist()
+    places, chances = draw(labels, present, texts, seed, outvoted)
+    return candidates[places].tolist(), chances.tolist()
 
 
 # Reading people's labels
@@ -125,7 +125,7 @@ def _implied(entries: Sequence[Entry], vocabulary: Vocabulary, sheet: Sheet) -> 
         else:
             last = entry  # which asks about all other classes
     classes = {name.casefold(): name for name in vocabulary.classes}
-    others = []
+    other_classes = []
     wrong = []
     for word in last["note"].split(","):
         name = word.strip()
@@ -135,8 +135,8 @@ def _implied(entries: Sequence[Entry], vocabulary: Vocabulary, sheet: Sheet) -> 
         if class_name is None or marks.get(class_name) == is_not_implied:
             wrong.append(name)
         else:
-            others.append(class_name)
-    if wrong or (last["mark"] == OTHERS) != bool(others):
+            other_classes.append(class_name)
+    if wrong or (last["mark"] == OTHERS) != bool(other_classes):
         hint = ""
         if wrong:
             hint = nearest(wrong[0], vocabulary.classes)
@@ -146,7 +146,7 @@ def _implied(entries: Sequence[Entry], vocabulary: Vocabulary, sheet: Sheet) -> 
             f"classes of the vocabulary {vocabulary.name!r} that have no row marked {is_not_implied!r}.{hint}"
         )
     implied = [name for name, mark in marks.items() if mark == is_implied]
-    return implied + others
+    return implied + other_classes
 
 
 @dataclass(frozen=True)

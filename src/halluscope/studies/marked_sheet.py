@@ -217,10 +217,10 @@ def _check_strata(path: Path, marked: Sequence[Entry], left: Sequence[Entry]) ->
 
 
 def _some(rows: Sequence[str]) -> str:
-    shown = ", ".join(rows[:SOME])
+    named = ", ".join(rows[:SOME])
     if len(rows) > SOME:
-        shown += " and others"
-    return shown
+        named += " and others"
+    return named
 
 
 # What reports on sheets share

@@ -66,20 +66,20 @@ def _of_texts(sheet: Sheet) -> Said:
 
 def _of_rows(sheet: Sheet) -> Said:
     """Return the share with the first mark, over all rows if there are strata; and by model, if the sheet names any."""
-    ones = sheet.ones()
+    is_first = sheet.ones()
     strata = sheet.strata()
     first, second = sheet.marks
     result: Json = {"sheet": sheet.name, "name": "agreement"}
     result.update(_agreement(sheet))
-    result["marked"] = len(ones)
-    result[first] = sum(ones)
-    result["other"] = len(ones) - sum(ones)
+    result["marked"] = len(is_first)
+    result[first] = sum(is_first)
+    result["other"] = len(is_first) - sum(is_first)
     result["unmarked"] = len(sheet.left)
     if sheet.kind == VALID:
         result["name"] = "content validity"
-        result["signature"] = content_validity(ones, strata)["signature"]
+        result["signature"] = content_validity(is_first, strata)["signature"]
 
-    lines = [f"{len(ones):,} rows: {sum(ones):,} {first}, {result['other']:,} {second}"]
+    lines = [f"{len(is_first):,} rows: {sum(is_first):,} {first}, {result['other']:,} {second}"]
     lines += left_out(len(sheet.left))
     lines.append(f"{result['name']}: {with_ends(result)}")
     report: list[Table | Notes] = [Notes(lines)]
@@ -111,12 +111,12 @@ def _by_model(sheet: Sheet) -> list[Json]:
 
 
 def _agreement(sheet: Sheet) -> Json:
-    ones = sheet.ones()
+    is_first = sheet.ones()
     strata = sheet.strata()
-    choices: dict[str, Any] = {"marks": AGREE, "rows": len(ones)}
+    choices: dict[str, Any] = {"marks": AGREE, "rows": len(is_first)}
     if strata:
         choices["strata"] = len(strata)
-    result: Json = dict(share_of_ones(ones, strata))
+    result: Json = dict(share_of_ones(is_first, strata))
     result["signature"] = signature("review", data=sheet.name, **choices, interval="0.95,wilson")
     return result
 

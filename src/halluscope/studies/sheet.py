@@ -133,14 +133,14 @@ class Draft:
     classes: Sequence[str] = ()  # suggested where other classes may be named
 
 
-def rows_about(text: Entry, chance: float, questions: Sequence[Entry], shown: Entry) -> list[Entry]:
-    """Return a row per question about a text that was drawn with this probability; only the first row shows it."""
+def rows_about(text: Entry, chance: float, questions: Sequence[Entry], card: Entry) -> list[Entry]:
+    """Return a row per question about a text that was drawn with this chance; only the first row has its `card`."""
     rows: list[Entry] = []
     for question in questions:
         # in plain digits, which no spreadsheet rewrites
         row = {**text, "chance": f"{chance:.9f}".rstrip("0").rstrip("."), **question}
         if not rows:
-            row.update(shown)
+            row.update(card)
         rows.append(row)
     return rows
 
@@ -161,11 +161,11 @@ def class_names(classes: set[str]) -> dict[str, str]:
     """Return the names to show for classes whose meaning in the vocabulary differs from the word's."""
     for vocabulary in map(vocabularies.load, vocabularies.names()):
         if classes <= set(vocabulary.classes):
-            shown = {}
+            named = {}
             for name, plain in vocabulary.plain.items():
                 if plain.means:
-                    shown[name] = f"{name} ({plain.means})"
-            return shown
+                    named[name] = f"{name} ({plain.means})"
+            return named
     return {}
 
 
@@ -235,10 +235,10 @@ def write(draft: Draft, folder: Path, kind: str) -> str:
 
 def check_folder(folder: Path) -> None:
     """Check that a folder has no sheet yet."""
-    for what, file in (("sheet", SHEET), ("page", PAGE)):
+    for kind, file in (("sheet", SHEET), ("page", PAGE)):
         if os.path.lexists(folder / file):
             raise ValueError(
-                f"{folder} holds a {what} already; name another folder, so that no marks are lost."
+                f"{folder} holds a {kind} already; name another folder, so that no marks are lost."
             )
 
 

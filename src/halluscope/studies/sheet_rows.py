@@ -92,18 +92,18 @@ def draw(
     answered = None
     if responses:
         answered = _answered(responses, table[0])
-    drawn: list[Entry] = []
+    entries: list[Entry] = []
     for index, name in sorted(stratum_of.items()):
         entry = {**identify(table[index], index), **images.entry(index)}
         if stratum is not None:
             entry["stratum"] = name
             entry["stratum_rows"] = str(len(strata[name]))
         if answered is None:
-            drawn.append(entry)
+            entries.append(entry)
             continue
         for model in sorted(answered.texts, key=lambda _: generator.random()):
-            drawn.append({**entry, "model": model, "response": answered.response(model, table[index])})
-    return drawn
+            entries.append({**entry, "model": model, "response": answered.response(model, table[index])})
+    return entries
 
 
 def _stratum(row: Row, index: int, column: str | None) -> str:
@@ -175,10 +175,10 @@ class Answered:
 
 def _answered(responses: Mapping[str, Sequence[Row]], row: Row) -> Answered:
     """Match responses by the first id that they share with the dataset, of which `row` is a row."""
-    every: list[Row] = []
+    shared = [name for name in IDS if name in row]
     for rows in responses.values():
-        every += rows
-    shared = [name for name in IDS if name in row and all(name in response for response in every)]
+        for response in rows:
+            shared = [name for name in shared if name in response]
     if not shared:
         raise ValueError(
             f"None of the columns {', '.join(IDS)} is in the rows and in all responses; add one."

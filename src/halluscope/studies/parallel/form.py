@@ -209,9 +209,9 @@ def _negated(row: Row, method: Method, rewording: Rewording) -> dict[str, Any]:
         method.question: negate(question, rewording.seed, rewording.subject(row)),
         method.answer: opposite(row[method.answer]),
     }
-    asked = OBJECT_ASKED.fullmatch(question)
-    if asked and "object" not in row:  # the parallel question no longer shows the object
-        columns["object"] = asked["object"]
+    about_object = OBJECT_ASKED.fullmatch(question)
+    if about_object and "object" not in row:  # the parallel question no longer shows the object
+        columns["object"] = about_object["object"]
     details = row.get("gt_answer_details")
     if isinstance(details, str):
         columns["gt_answer_details"] = _without_yes_or_no(details)

@@ -121,8 +121,8 @@ def negate(question: str, seed: int = 0, subject: str = "") -> str:
     >>> negate("Is the sky blue in this image?", subject="the sky").replace("untrue", "false")
     'Is it false that the sky is blue in this image?'
     """
-    asked, mark, after = question.strip().partition("?")
-    parts = patterns().asked.fullmatch(asked)
+    before_mark, mark, after = question.strip().partition("?")
+    parts = patterns().asked.fullmatch(before_mark)
     if not mark or "?" in after or not parts or _asks_before(parts["before"]):
         raise Refused("it is not a single question that opens with is, are, was, were, does, do or did")
     rest = parts["rest"].rstrip() or parts["rest"][0]
@@ -206,9 +206,9 @@ def rephrase(prompt: str, seed: int = 0) -> str:
     True
     """
     for group in table().groups:
-        others = [prompt_of_group for prompt_of_group in group if _plain(prompt_of_group) != _plain(prompt)]
-        if len(others) < len(group):
-            return choose(others, seed, prompt)
+        wordings = [prompt_of_group for prompt_of_group in group if _plain(prompt_of_group) != _plain(prompt)]
+        if len(wordings) < len(group):
+            return choose(wordings, seed, prompt)
     if "?" not in prompt:
         raise Refused("it is neither a question nor an instruction in the table of rephrasings")
     return reshape(prompt, seed)
@@ -240,25 +240,25 @@ def reshape(question: str, seed: int = 0) -> str:
     ...     "What is the number of dogs on the sofa?", "What number of dogs are there on the sofa?"}
     True
     """
-    asked, mark, after = question.strip().partition("?")
-    if not mark or "?" in after or patterns().says_more.search(asked):
+    before_mark, mark, after = question.strip().partition("?")
+    if not mark or "?" in after or patterns().says_more.search(before_mark):
         raise Refused("it is not a single question")
     wordings = []
-    for wording in _wordings(asked):
-        if wording.lower() != asked.strip().lower():
+    for wording in _wordings(before_mark):
+        if wording.lower() != before_mark.strip().lower():
             wordings.append(wording)
     if not wordings:
         raise Refused("no rule knows how to ask a question of its shape in other words")
     chosen = choose(wordings, seed, question)
     first = chosen[0]
-    if asked[0].isupper():
+    if before_mark[0].isupper():
         first = first.upper()
     return f"{first}{chosen[1:]}?{after}"
 
 
-def _wordings(asked: str) -> list[str]:
+def _wordings(question: str) -> list[str]:
     """Return the ways to ask a question, by the first shape that fits it."""
-    full = patterns().contracted.sub(r"\1 is", " ".join(asked.split()), count=1)
+    full = patterns().contracted.sub(r"\1 is", " ".join(question.split()), count=1)
     for shape in table().shapes:
         match = shape.asks.fullmatch(full)
         if not match:
