@@ -97,6 +97,13 @@ def test_what_a_room_imports_lies_below_it(module):
     assert above == []
 
 
+def test_only_the_command_line_imports_studies():
+    rooms = {
+        room(module) for module, others in ARROWS.items() for other in others if room(other) == "studies"
+    }
+    assert rooms == {"studies", "cli"}
+
+
 def test_no_modules_import_each_other():
     TopologicalSorter(ARROWS).prepare()  # raises CycleError, naming the circle
 

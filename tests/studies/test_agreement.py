@@ -1,16 +1,13 @@
 """Two methods that read classes out of responses: where they agree, and the sheet on which their errors are marked."""
 
-import random
 import re
 from collections import Counter
-from itertools import product
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from PIL import Image
 
-from halluscope import registry, vocabularies
+from halluscope import registry
 from halluscope.judging.cache import Record
 from halluscope.responses.matching import Matched
 from halluscope.runs.folder import Run
@@ -191,13 +188,6 @@ def test_what_is_annotated_is_no_false_positive(files):
         read_sheet(marked)
 
 
-def test_an_unmarked_row_is_left_out(files, capsys):
-    marked = mark(make(files), lambda row: "" if row["id"] == "2" and row["model"] == "beta" else "right")
-    refused(capsys, "study", "sheet", "read", marked)
-    got = read_json(capsys, "study", "sheet", "read", marked, "--allow-unmarked")
-    assert got["unmarked"] == 1 and [row["evaluated"] for row in got["table"]] == [2, 2, 2]
-
-
 def test_each_image_stands_on_the_page_once(files, capsys):
     page = (make(files, *pictured(files, ["1.png", "2.png", "3.png"])) / "page.html").read_text()
     assert page.count("data:image/webp;base64,") == 3 and page.count("<img data-picture=") == 8
@@ -262,49 +252,6 @@ def test_the_counts_of_table_3():
     assert [round(100 * row["error_rate"], 1) for row in result["table"]] == [2.5, 8.0, 23.3]
     assert [row["evaluated"] for row in result["table"]] == [55, 110, 110]
     assert [round(100 * row["share"], 1) for row in result["table"]] == [69.7, 30.3, 30.3]
-
-
-@pytest.mark.long
-def test_a_marker_with_known_error_rates_is_recovered(tmp_path, capsys):
-    """Two methods invent classes at known rates; the sheet estimates them, and its intervals mostly contain them."""
-    rng = random.Random(0)
-    names = vocabularies.load("coco").classes
-    words, wrong = {}, set()
-    for key in product(("alpha", "beta", "gamma"), range(400)):
-        classes = rng.sample(names, 8)
-        first = classes[: rng.randint(1, 5)]
-        second = list(first)
-        wrong |= {(*key, name) for name in first if rng.random() < 0.03}
-        if rng.random() < 0.3:  # the second method is easily misled, the first seldom
-            for name in classes[5 : rng.randint(6, 8)]:
-                (second if rng.random() < 0.8 else first).append(name)
-                if rng.random() < 0.9:
-                    wrong.add((*key, name))
-        words[key] = (first, [], second, [])
-    for place, name in enumerate(("first", "second")):
-        write_method(tmp_path / name, words, 2 * place)
-
-    truth = {}
-    for place, name in ((0, "first"), (2, "second")):
-        truth[name] = 0.0
-        for agree in (True, False):
-            part = [key for key in words if (set(words[key][0]) == set(words[key][2])) == agree]
-            judged = [(*key, word) in wrong for key in part for word in words[key][place]]
-            truth[name] += len(part) / len(words) * sum(judged) / len(judged)
-    assert truth["second"] > 1.5 * truth["first"]
-
-    def says(row):
-        class_name = re.split(r":| \(", row["question"])[0]
-        return "wrong" if (row["model"], int(row["id"]), class_name) in wrong else "right"
-
-    rates = []
-    for seed in range(20):
-        options = ["--agreeing", 10, "--disagreeing", 20, "--seed", seed]
-        sheet = mark(make(tmp_path, *options, "--out", tmp_path / f"review{seed}"), says)
-        rates.append(read_json(capsys, "study", "sheet", "read", sheet)["error_rates"])
-    for name, value in truth.items():
-        assert np.mean([rate[name]["value"] for rate in rates]) == pytest.approx(value, abs=0.01)
-        assert np.mean([rate[name]["low"] <= value <= rate[name]["high"] for rate in rates]) >= 0.8
 
 
 # In a browser, and on real responses

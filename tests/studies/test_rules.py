@@ -18,7 +18,6 @@ from halluscope.responses import parsers
 from halluscope.studies.parallel.form import parallel_form
 from halluscope.studies.parallel.rules import (
     Refused,
-    frame,
     negate,
     opposite,
     rephrase,
@@ -153,16 +152,8 @@ def test_a_prompt_becomes_another_of_its_group(chosen, seed):
     assert rephrase(prompt.upper().rstrip("."), seed).lower() != prompt.lower()
 
 
-def test_no_prompt_is_in_two_groups():
-    prompts = [prompt.lower().rstrip(".") for group in table().groups for prompt in group]
-    assert len(prompts) == len(set(prompts))
+def test_an_instruction_that_the_table_does_not_have():
     refuses(rephrase, "nor an instruction in the table", "Sing about the image.")
-
-
-@given(st.text(max_size=60).map(lambda text: text.strip() + "?"), st.integers())
-def test_a_framed_question_keeps_its_words(question, seed):
-    framed = frame(question, seed)
-    assert question.strip() in framed and framed != question
 
 
 SAID = {
@@ -254,16 +245,6 @@ def test_a_question_keeps_its_content(template, thing, seed):
         return
     assert wording.lower() != question.lower() and wording.count("?") == 1
     assert content(wording) == content(question)
-
-
-@given(st.text(max_size=40), st.integers(0, 9))
-def test_any_text_is_refused_or_said_otherwise(text, seed):
-    for question in (text, f"What color is {text}?", f"How many {text} are there?"):
-        try:
-            wording = reshape(question, seed)
-        except Refused:
-            continue
-        assert wording != question and "?" in wording
 
 
 # Shuffling
