@@ -181,7 +181,9 @@ def compare(names: Sequence[str], compared: Sequence[Compared]) -> Json:
 
     result: Json = {"methods": list(names)}
     result.update(_shares(compared))
-    result["models"] = [{"responses": model, **_shares(rows)} for model, rows in by_model.items()]
+    result["models"] = []
+    for model, rows in by_model.items():
+        result["models"].append({"responses": model, **_shares(rows)})
     result["classes"] = {name: counts[name] for name in sorted(counts, key=most_disputed_first)}
     result["signature"] = signature("agreement", data=data_of("responses", data), methods=names)
     return result
@@ -320,7 +322,9 @@ class Reviewed:
             of_response = counts[entry["stratum"]].setdefault(key, np.zeros((len(methods), 2), np.int64))
             for method in entry["read_by"].split(AND):
                 of_response[columns[method]] += [1, entry["mark"] == WRONG]
-        tables = {stratum: np.stack(list(responses.values())) for stratum, responses in counts.items()}
+        tables = {}
+        for stratum, responses in counts.items():
+            tables[stratum] = np.stack(list(responses.values()))
         return cls(list(methods), sizes, tables)
 
     def table(self) -> list[Json]:
@@ -408,7 +412,10 @@ def summary_report(result: Json) -> Report:
     for name, rate in result["error_rates"].items():
         lines.append(f"error rate of {name}: {with_ends(rate)}")
     lines.append(_false_positives_line(result["false_positives"]))
-    without_error = [f"{row['methods']}, {row['stratum']}" for row in result["table"] if not row["errors"]]
+    without_error = []
+    for row in result["table"]:
+        if not row["errors"]:
+            without_error.append(f"{row['methods']}, {row['stratum']}")
     if without_error:
         lines.append(f"No error is marked for {'; '.join(without_error)}: the interval is too narrow there.")
     lines.append(f"signature: {result['signature']}")

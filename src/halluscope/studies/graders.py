@@ -89,7 +89,9 @@ class Verdicts:
             has_verdicts.append(bool(values) and not np.isnan(list(values.values())).any())
         # the rows that have a verdict to be marked
         self.able: Bools = np.array(has_verdicts) & np.asarray(counts_of_first, dtype=bool)
-        self.names = [name_of_response(self.benchmark, item.id, item.text) for item in self.items]
+        self.names: list[str] = []
+        for item in self.items:
+            self.names.append(name_of_response(self.benchmark, item.id, item.text))
         self.population = name_of(sorted(self.names))
 
     def _drop_criteria_never_given(self) -> None:
@@ -149,8 +151,8 @@ def draw_sheet(run: Run, sample: int, seed: int, image: Callable[[str], Entry]) 
         criteria = []
         for name, most in verdicts.most[row].items():
             criteria.append({"class": name, "question": name.replace("_", " "), "scale": scale(most)})
-        lines = [line for line in (item.question, verdicts.known[row]) if line]
-        card = {"answer": "\n".join(lines), "response": item.text}
+        answer = "\n".join(filter(None, (item.question, verdicts.known[row])))
+        card = {"answer": answer, "response": item.text}
         if item.image:
             card.update(image(item.image))
         response = {"id": item.id, "drawn_from": verdicts.population, "text": verdicts.names[row]}
@@ -188,6 +190,9 @@ def certify(path: Path, run: Run, labelled_by: str, allow_unmarked: bool, resamp
             f"No response of the sheet {sheet.name} is both marked and judged; mark at least one."
         )
     pairs = pairs_of(verdicts, people)
+    confusions = {}
+    for name, of_criterion in pairs.items():
+        confusions[name] = confusion(of_criterion)
     errors: list[Json] = []
     scores: list[Json] = []
     for group in verdicts.groups():
@@ -205,7 +210,7 @@ def certify(path: Path, run: Run, labelled_by: str, allow_unmarked: bool, resamp
             "rows": len(verdicts.items),
             "unjudged": int((~verdicts.able).sum()),
             "marked": len(people.marked),
-            "confusion": {name: confusion(of_criterion) for name, of_criterion in pairs.items()},
+            "confusion": confusions,
             "errors": errors,
             "scores": scores,
         }

@@ -59,13 +59,18 @@ class Sheet:
                 "same part."
             )
 
+    @property
+    def unfinished(self) -> set[str]:
+        """The texts that have a row without a mark."""
+        return {entry["text"] for entry in self.left}
+
     def ones(self) -> list[int]:
         """Return 1 for each row with the first mark, 0 for each row with another mark."""
         return [int(entry["mark"] == self.marks[0]) for entry in self.entries]
 
     def texts(self) -> dict[str, list[Entry]]:
         """Return the rows of each text whose rows are all marked."""
-        unfinished = {entry["text"] for entry in self.left}
+        unfinished = self.unfinished
         texts: dict[str, list[Entry]] = {}
         for entry in self.entries:
             if entry["text"] not in unfinished:
@@ -83,8 +88,7 @@ class Sheet:
             raise ValueError(
                 f"No text of the sheet {self.name} has a mark in each of its rows; mark all rows of at least one text."
             )
-        unfinished = {entry["text"] for entry in self.left}
-        marked_share = len(texts) / len(texts.keys() | unfinished)
+        marked_share = len(texts) / len(texts.keys() | self.unfinished)
         sample = {}
         for text, entries in texts.items():
             sample[text] = MarkedText(marked_share * number(entries[0]["chance"]), entries)
@@ -107,7 +111,10 @@ class Sheet:
             marked[entry["stratum"]] += 1
             if entry["mark"] != self.marks[0]:
                 errors[entry["stratum"]] += 1
-        return {name: Stratum(size, marked[name], errors[name]) for name, size in self.sizes().items()}
+        strata = {}
+        for name, size in self.sizes().items():
+            strata[name] = Stratum(size, marked[name], errors[name])
+        return strata
 
 
 def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
@@ -129,8 +136,13 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
             f"{path}: the columns {', '.join(KINDS[kind].signed)} are not what the sheet {name} was made with. "
             "Only mark and note may change; a spreadsheet keeps the other columns if they are imported as text."
         )
-    marked: list[Entry] = [entry for entry in entries if entry["mark"]]
-    left: list[Entry] = [entry for entry in entries if not entry["mark"]]
+    marked: list[Entry] = []
+    left: list[Entry] = []
+    for entry in entries:
+        if entry["mark"]:
+            marked.append(entry)
+        else:
+            left.append(entry)
     if not marked or (left and not allow_unmarked):
         raise ValueError(
             f"{len(left)} of the {len(entries)} rows of {path} have no mark: "

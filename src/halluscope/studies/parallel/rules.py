@@ -206,7 +206,10 @@ def rephrase(prompt: str, seed: int = 0) -> str:
     True
     """
     for group in table().groups:
-        wordings = [prompt_of_group for prompt_of_group in group if _plain(prompt_of_group) != _plain(prompt)]
+        wordings = []
+        for wording in group:
+            if _plain(wording) != _plain(prompt):
+                wordings.append(wording)
         if len(wordings) < len(group):
             return choose(wordings, seed, prompt)
     if "?" not in prompt:
