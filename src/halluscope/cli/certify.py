@@ -1,7 +1,7 @@
 """Measures how often judges err by labels that people gave, and corrects scores by them.
 
 Labels are a sheet that `study sheet make --marks implied` made, or JSON lines; with --run, a sheet of `study sheet make
-RUN --marks verdict`: the grader's errors and corrected scores.
+RUN --marks verdict`: the grader's errors and corrected scores; with --marks, a published set of marks by people.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from halluscope.responses.thoughts import KEPT, REMOVED, take_out
 from halluscope.runs.folder import check
 from halluscope.scoring import Ready
 from halluscope.signature import data_of_objects
-from halluscope.studies import certificate, graders
+from halluscope.studies import certificate, graders, human_marks
 from halluscope.studies.judgement import judge, name_of, rows_of
 from halluscope.studies.labels import read_labels
 
@@ -62,6 +62,8 @@ def certify(
     /,
     *,
     run: Annotated[Folder | None, Parameter(metavar="RUN")] = None,
+    marks: Annotated[str | None, Parameter(choices=human_marks.SETS)] = None,
+    synonyms: Annotated[File | None, Parameter(help=human_marks.WORDS)] = None,
     responses: Annotated[Sequence[str], Parameter(metavar="FILE", group=INPUT)] = (),
     dataset: Annotated[Sequence[str], Parameter(metavar="DATASET...", group=INPUT)] = (),
     labelled_by: Annotated[str, Parameter(metavar="WHO")] = "people",
@@ -75,7 +77,9 @@ def certify(
 
     Args:
         labels: a marked sheet of `study sheet make --marks implied`, or JSON lines {id or text, class, answer,
-            [weight]}, one for each class of a labelled text
+            [weight]}, one for each class of a labelled text; with --marks, the file of that name
+        marks: LABELS is a published set of marks: hat (ALOHa's HAT, words of captions) or faithscore (atomic facts),
+            both about images of COCO, whose annotations --dataset names
         run: the run whose verdicts the sheet was made for
         responses: the labelled responses of one LVLM
         dataset: the dataset that they are about
@@ -83,16 +87,27 @@ def certify(
         allow_unmarked: leave out texts that have unmarked rows
         out: write the certificate here, as JSON
     """
+    content: Json
     if not labelled_by.strip():
         raise ValueError("--labelled-by is empty; expected who gave the labels.")
+    if out:
+        check_output(out, options.get("store"))
+    if marks:
+        if run or responses or not dataset:
+            raise ValueError(
+                "--marks needs --dataset, the annotations of COCO's images, and neither --run nor --responses."
+            )
+        content = _by_marks(labels, marks, dataset, synonyms, chosen(labelled_benchmark(), name, options))
+        _write(content, out)
+        output.show(content, lambda: human_marks.report(content))
+        return
+    if synonyms:
+        raise ValueError("--synonyms is for --marks, where it stands in place of judges.")
     has_responses = bool(responses and dataset)
     if bool(run) == has_responses or (run and (responses or dataset)):
         raise ValueError(
             "Expected --responses and --dataset, or --run alone for a grader, since a run has both."
         )
-    if out:
-        check_output(out, options.get("store"))
-    content: Json
     if run:
         bootstrap = resampling.bootstrapped()
         content = graders.certify(labels, check(run), labelled_by, allow_unmarked, bootstrap)
@@ -103,12 +118,30 @@ def certify(
         ready, ids = judged_texts(choice, responses, dataset)
         content = _certificate(choice, ready, ids, Labelled(labels, labelled_by, allow_unmarked))
         report = certificate.report(content)
-    if out:
-        with new_file(out) as file:
-            file.write(to_json(content) + "\n")
+    _write(content, out)
     data = dict(content)
     data.pop("labels", None)
     output.show(data, lambda: report)
+
+
+def _write(content: Json, out: Path | None) -> None:
+    if out:
+        with new_file(out) as file:
+            file.write(to_json(content) + "\n")
+
+
+def _by_marks(path: Path, marks: str, dataset: Sequence[str], synonyms: Path | None, choice: Chosen) -> Json:
+    """Return how often judges, or words read by a list of synonyms, err by a published set of marks."""
+    vocabulary = vocabularies.load(choice.options.get("vocabulary", "coco"))
+    mentions = human_marks.read_marks(path, marks, vocabulary)
+    objects = human_marks.objects_in_images(mentions, dataset, vocabulary)
+    if synonyms is None:
+        read = human_marks.by_votes(mentions, choice.options)
+    elif "judges" in choice.options:
+        raise ValueError("--judges and --synonyms are two ways to read the texts; name one of them.")
+    else:
+        read = human_marks.by_words(mentions, synonyms)
+    return human_marks.certify(marks, mentions, objects, read)
 
 
 @dataclass(frozen=True)
