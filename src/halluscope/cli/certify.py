@@ -87,47 +87,51 @@ def certify(
         allow_unmarked: leave out texts that have unmarked rows
         out: write the certificate here, as JSON
     """
-    content: Json
     if not labelled_by.strip():
         raise ValueError("--labelled-by is empty; expected who gave the labels.")
     if out:
         check_output(out, options.get("store"))
-    if marks:
-        if run or responses or not dataset:
-            raise ValueError(
-                "--marks needs --dataset, the annotations of COCO's images, and neither --run nor --responses."
-            )
-        content = _by_marks(labels, marks, dataset, synonyms, chosen(labelled_benchmark(), name, options))
-        _write(content, out)
-        output.show(content, lambda: human_marks.report(content))
-        return
-    if synonyms:
+    check_inputs(marks, run, responses, dataset)
+    if synonyms and not marks:
         raise ValueError("--synonyms is for --marks, where it stands in place of judges.")
-    has_responses = bool(responses and dataset)
-    if bool(run) == has_responses or (run and (responses or dataset)):
-        raise ValueError(
-            "Expected --responses and --dataset, or --run alone for a grader, since a run has both."
-        )
+    content: Json
     if run:
         bootstrap = resampling.bootstrapped()
         content = graders.certify(labels, check(run), labelled_by, allow_unmarked, bootstrap)
         report = content.report
+    elif marks:
+        choice = chosen(labelled_benchmark(), name, options)
+        content = _by_marks(labels, marks, dataset, synonyms, choice)
+        report = human_marks.report(content)
     else:
         choice = chosen(labelled_benchmark(), name, options)
         choice.options["ask"] = "all"  # the labelled texts are few
         ready, ids = judged_texts(choice, responses, dataset)
         content = _certificate(choice, ready, ids, Labelled(labels, labelled_by, allow_unmarked))
         report = certificate.report(content)
-    _write(content, out)
+    if out:
+        with new_file(out) as file:
+            file.write(to_json(content) + "\n")
     data = dict(content)
     data.pop("labels", None)
     output.show(data, lambda: report)
 
 
-def _write(content: Json, out: Path | None) -> None:
-    if out:
-        with new_file(out) as file:
-            file.write(to_json(content) + "\n")
+def check_inputs(
+    marks: str | None, run: Path | None, responses: Sequence[str], dataset: Sequence[str]
+) -> None:
+    """Check that what was judged is named, in one of three ways."""
+    if marks:
+        if run or responses or not dataset:
+            raise ValueError(
+                "--marks needs --dataset, the annotations of COCO's images, and neither --run nor --responses."
+            )
+        return
+    has_responses = bool(responses and dataset)
+    if bool(run) == has_responses or (run and (responses or dataset)):
+        raise ValueError(
+            "Expected --responses and --dataset, or --run alone for a grader, since a run has both."
+        )
 
 
 def _by_marks(path: Path, marks: str, dataset: Sequence[str], synonyms: Path | None, choice: Chosen) -> Json:
