@@ -214,7 +214,9 @@ def certify(
     """
     judged = _table(mentions, objects, read)
     kinds = _kinds(mentions)
-    among = {name: judged.among(cells) for name, cells in kinds.items()}
+    among = {}
+    for name, cells in kinds.items():
+        among[name] = judged.among(cells)
     rates = {}
     for name, rate in error_rates(among, LEVEL).items():
         of_kind = [mention for mention in mentions if name in (ALL, mention.kind)]
@@ -223,9 +225,12 @@ def certify(
             "images": len({mention.image for mention in of_kind}),
             "right": sum(mention.is_right for mention in of_kind),
             "silent": float(ratio(len(of_kind) - rate["labels"], len(of_kind))),
-            **{name_of_rate: rate[name_of_rate] for name_of_rate in RATES},
         }
-    lines = [[mention.image, mention.text, *mention.classes, int(mention.is_right)] for mention in mentions]
+        for name_of_rate in RATES:
+            rates[name][name_of_rate] = rate[name_of_rate]
+    lines = []
+    for mention in mentions:
+        lines.append([mention.image, mention.text, *mention.classes, int(mention.is_right)])
     return sealed(
         {
             "form": FORM,
