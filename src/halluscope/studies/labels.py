@@ -110,9 +110,12 @@ def read_labels(
         return _of_lines(path, digests, vocabulary)
     sheet = read_sheet(path, allow_unmarked)
     sample = sheet.sample(IMPLIED, name_of(rows_of(texts)))
-    implied = [_implied(text.entries, vocabulary, sheet) for text in sample.values()]
-    chances = np.array([text.chance for text in sample.values()])
-    return Labels(sheet.name, list(sample), vocabulary.presence(implied), chances)
+    implied = []
+    chances = []
+    for text in sample.values():
+        implied.append(_implied(text.entries, vocabulary, sheet))
+        chances.append(text.chance)
+    return Labels(sheet.name, list(sample), vocabulary.presence(implied), np.array(chances))
 
 
 def _implied(entries: Sequence[Entry], vocabulary: Vocabulary, sheet: Sheet) -> list[str]:
