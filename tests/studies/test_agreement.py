@@ -10,8 +10,8 @@ from PIL import Image
 from halluscope import registry
 from halluscope.judging.cache import Record
 from halluscope.responses.matching import Matched
-from halluscope.runs.folder import Run
 from halluscope.runs.folder import write as write_runs
+from halluscope.runs.run import Run
 from halluscope.scoring import Ready
 from halluscope.studies import agreement
 from halluscope.studies.marked_sheet import Sheet, read_sheet
