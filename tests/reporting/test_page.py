@@ -121,7 +121,7 @@ def test_only_the_pages_own_script_and_style_run():
     assert all(held["href"].startswith("#") for held, _ in found.held if "href" in held)
 
 
-@pytest.mark.parametrize("file", [PAGE / "page.js", PACKAGE / "reliability" / "page.js"])
+@pytest.mark.parametrize("file", [PAGE / "page.js", PACKAGE / "studies" / "page.js"])
 def test_no_script_makes_html_of_text(file):
     script = file.read_text(encoding="utf-8")
     makes = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|eval\(|Function\("

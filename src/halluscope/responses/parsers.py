@@ -135,7 +135,7 @@ def _without_marks(text: str) -> int:
 def first_word(reply: str) -> int:
     """Read yes or no if it is the response's first word; statements in the response are ignored.
 
-    Only this rule also reads responses to negated questions (`halluscope.reliability.parallel`): to "Is it true that
+    Only this rule also reads responses to negated questions (`halluscope.studies.parallel.form`): to "Is it true that
     there is no dog?", the response "There is no dog" means yes, but rules that read statements take it for a no. Votes
     are read by the same rule.
 

@@ -8,17 +8,10 @@ from pathlib import Path
 import pytest
 
 from halluscope import registry
-from halluscope.benchmarks.hallusionbench import metric as hallusionbench
-from halluscope.benchmarks.hqh import metric as hqh
-from halluscope.judging.adapters import as_chat_judge
-from halluscope.judging.ask_replies import collect_verdicts
-from halluscope.judging.cache import Cache
-from halluscope.judging.prompts import PromptSpec
 from halluscope.signature import keys_of
-from tests.benchmarks import test_hallusionbench, test_hqh
-from tests.fake_judge import FakeJudge
-from tests.reliability.sheets import lines, printed, read_json, refused
+from tests.benchmarks import test_hqh
 from tests.scripted_server import ScriptedServer, refuse, reply
+from tests.studies.sheets import lines, printed, read_json, refused
 
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore:.* questions are scored")]
 
@@ -80,7 +73,6 @@ def sent(server: ScriptedServer, setting: str) -> Counter:
 
 
 BY = ("--scores", "main_hal")
-RULES = "reference-only"
 
 
 def test_a_coin_is_no_reliable_judge(tossed, scored, capsys):
@@ -118,23 +110,6 @@ def test_a_fresh_run_asks_all_again_and_its_replies_are_kept(tossed, scored):
     assert scored().read_text() == second.read_text() and len(tossed.prompts) == 256
 
 
-def test_a_fresh_run_asks_what_two_models_share_once(files, tossed, scored):
-    (files / "b.jsonl").write_text((files / "a.jsonl").read_text())
-    scored("--fresh")
-    assert len(tossed.prompts) == len({*tossed.prompts}) == 96
-    scored("--fresh")
-    assert {*Counter(tossed.prompts).values()} == {2}
-
-
-def test_a_fresh_run_that_gets_no_reply_keeps_what_was_kept(tmp_path):
-    store = Cache(tmp_path / "answers.sqlite")
-    collect_verdicts([PromptSpec("a", str)], as_chat_judge(FakeJudge(lambda *_: "first")), cache=store)
-    silent = as_chat_judge(FakeJudge(lambda *_: None))
-    with pytest.raises(ValueError, match="no readable verdict"):
-        collect_verdicts([PromptSpec("a", str)], silent, cache=Cache(store.path, "refresh"))
-    assert collect_verdicts([PromptSpec("a", str)], silent, cache=store) == [["first"]]
-
-
 def test_each_repeat_has_its_seed(tossed, scored):
     result = first_of(scored("--repeats", "3", "--seed", "7"))
     assert sent(tossed, "seed") == {7: 128, 8: 128, 9: 128}
@@ -146,13 +121,6 @@ def test_each_repeat_has_its_seed(tossed, scored):
     other = keys_of(first_of(scored("--judge-seed", "8", "--bootstrap", "9"))["signature"])
     assert len(tossed.prompts) == 4 * 128
     assert other["seeds"] == "8" and other["interval"] == "0.95,jackknife-beta,images"
-
-
-def test_a_judge_seed_moves_no_draw_of_the_bootstrap(tossed):
-    texts = [f"says {row['id']}" for row in QUESTIONS]
-    options = {"judge": FakeJudge(lambda *_: test_hqh.said(True, "says")), "bootstrap": 50, "progress": False}
-    one, other = (hqh.compute(texts, QUESTIONS, **options, judge_seed=seed) for seed in range(2))
-    assert one["interval"] == other["interval"] and one["signature"] != other["signature"]
 
 
 def test_a_server_that_takes_no_seed_is_asked_again_all_the_same(tossed, scored, capsys):
@@ -174,19 +142,6 @@ def test_a_temperature_is_sent_and_stands_in_the_signature(tossed, scored):
     assert "temperature=0:" in cold and "temperature=0.7:" in warm
 
 
-def test_hallusionbench_asks_its_repeats_by_seeds(tossed):
-    tossed.script = lambda prompt, count, body: reply(
-        "same" if "Answer 2:" in prompt else ("correct", "incorrect")[body["seed"] % 2]
-    )
-    rows = test_hallusionbench.rows()
-    texts = [f"answer {n}" for n in range(len(rows))]
-    judge = f"openai:coin@{tossed.url}"
-    got = hallusionbench.compute(texts, rows, judge=judge, repeats=2, seed=4, progress=False)
-    assert got["spread"]["qAcc"] == (0.0, 1.0) and keys_of(got["signature"])["seeds"] == "4-5"
-    again = hallusionbench.compute(texts, rows, judge=judge, repeats=2, seed=6, progress=False)
-    assert again["verdicts"] == got["verdicts"] and again["signature"] != got["signature"]
-
-
 # What is said of runs that are none
 
 
@@ -197,16 +152,6 @@ def test_the_same_verdicts_by_other_seeds_are_said_in_the_row(tossed, scored, ca
     assert len(tossed.prompts) == 256
     assert "1.000 (same)" in out
     assert "the very same responses and verdicts in both: a, b, c, d" in out
-
-
-def test_rules_on_the_same_responses_are_said_in_the_row(files, scored, capsys):
-    rows = [{"id": row["id"], "response": f"I see {row['ground_truth']}"} for row in QUESTIONS]
-    lines(files / "b.jsonl", rows)  # so that the models differ
-    words = ["study", "reliability", scored(by=RULES), *BY, "--retest"]
-    assert "1.000 (same)" in printed(capsys, *words, scored("--bootstrap", "5", by=RULES))
-    (files / "c.jsonl").write_text((files / "c.jsonl").read_text().replace('c says 1"', 'it is red"'))
-    out = printed(capsys, *words, scored("--bootstrap", "5", by=RULES))
-    assert "(same)" not in out and "in both: a, b, d\n" in out
 
 
 def test_runs_about_other_rows(files, scored, capsys):
@@ -234,42 +179,3 @@ def test_fewer_than_three_models(scored, capsys):
         file.write_text(json.dumps(json.loads(file.read_text())[:2]))
     said = refused(capsys, "study", "reliability", both[0], "--retest", both[1], *BY)
     assert "There are 2 models; a correlation needs at least 3" in said
-
-
-def test_texts_tell_responses_whatever_their_order(files, scored):
-    first = json.loads(scored(by=RULES).read_text())
-    file = files / "a.jsonl"
-    file.write_text("\n".join(file.read_text().splitlines()[::-1]))
-    assert first[0]["texts"] == first_of(scored(by=RULES))["texts"] != first[1]["texts"]
-
-
-# Options that move nothing
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--temperature", "0.7"], "temperature is 0.7, but 'reference-only' gives the same verdicts"),
-        (["--fresh"], "fresh is True, but 'reference-only' gives the same verdicts"),
-        (["--temperature", "3"], "temperature is 3.0; expected a number from 0 to 2"),
-        (["--temperature", "-1"], "temperature is -1.0; expected a number from 0 to 2"),
-        (["--judge-seed", "-1"], "judge_seed is -1; expected a judge's seed from 0 to"),
-    ],
-)
-def test_bad_options(files, capsys, options, message):
-    words = ["score", "hqh", "--responses", files / "a.jsonl", "--dataset", files / "HQH.json", "--quiet"]
-    assert message in refused(capsys, *words, *options)
-
-
-def test_a_local_model_has_neither_seeds_nor_temperature(tiny_t5, one_thread, tmp_path):
-    texts = [f"says {row['id']}" for row in QUESTIONS[:2]]
-    options = {"judge": str(tiny_t5), "max_tokens": 4, "device": "cpu", "progress": False, "max_failed": 1}
-    with pytest.raises(ValueError, match=r"temperature is 0.5, but checkpoint@\S+ decodes greedily"):
-        hqh.compute(texts, QUESTIONS[:2], **options, temperature=0.5)
-    with pytest.warns(UserWarning, match="decodes greedily: its 2 repeats are equal"):
-        got = hqh.compute(texts, QUESTIONS[:2], **options, repeats=2, seed=1)
-    assert "seeds" not in keys_of(got["signature"])
-    kept = Cache().count()
-    with pytest.warns(UserWarning, match="no readable verdict"):
-        hqh.compute(texts, QUESTIONS[:2], **options, seed=5)
-    assert Cache().count() == kept == (0, 2), "another seed asks a greedy judge nothing"

@@ -3,53 +3,14 @@
 import csv
 import json
 
-import numpy as np
 import pytest
 
 import halluscope
 from halluscope.reading.datasets import read_rows
-from halluscope.reliability.sheet import NO_MARK, YES_MARK
-from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.samples import Marked, allot, corrected_score
+from halluscope.studies.sheet import NO_MARK, YES_MARK
 from tests import small_datasets
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-def test_a_share_without_errors_has_jeffreys_interval():
-    """Of 60 marked rows none is wrong: Beta(1/2, 60 1/2) reaches from 0 to 0.0411 (Brown, Cai and DasGupta 2001)."""
-    rows, ones = np.arange(60), np.ones(60)
-    found = corrected_score(
-        np.zeros(60), Marked(rows, np.zeros(60), ones, ones), rows, 1.0, Bootstrap(20_000)
-    )
-    assert found["value"] == 0
-    assert found["low"] == pytest.approx(0, abs=0.001) and found["high"] == pytest.approx(0.0411, abs=0.003)
-    few, ones = rows[:20], ones[:20]  # too few marks correct nothing
-    found = corrected_score(np.zeros(60), Marked(few, np.zeros(20), ones, ones), rows, 1.0, Bootstrap(10))
-    assert np.isnan(found["value"])
-
-
-def test_a_worked_example():
-    """900 rows are judged 0, 100 are judged 1; of 40 marked among each, people give 1 to 4 and to 30."""
-    said = np.repeat([0.0, 1.0], [900, 100])
-    marked = np.concatenate([np.arange(40), 900 + np.arange(40)])
-    people = np.concatenate([np.arange(40) < 4, np.arange(40) < 30]).astype(float)
-    chances = np.repeat([40 / 900, 40 / 100], 40)
-    found = corrected_score(
-        said, Marked(marked, people, np.ones(80), chances), np.arange(1000), 1.0, Bootstrap(2000)
-    )
-    assert found["value"] == pytest.approx(0.9 * 4 / 40 + 0.1 * 30 / 40)
-    # The standard error of a stratified share, with the strata's sizes drawn too (Cochran 1977, 5A.9)
-    error = np.sqrt(0.9**2 * 0.1 * 0.9 / 40 + 0.1**2 * 0.75 * 0.25 / 40 + 0.9 * 0.1 * 0.65**2 / 1000)
-    assert (found["high"] - found["low"]) / 2 / 1.96 == pytest.approx(error, rel=0.1)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "sample"), [([990, 10], 100), ([5, 5, 5], 15), ([4000, 1], 2), ([1, 1, 1], 2)]
-)
-def test_a_sample_is_shared_out(sizes, sample):
-    wanted = allot(np.array(sizes), sample)
-    assert wanted.sum() == sample and (wanted <= sizes).all()
 
 
 # Benchmark -> what a judge says of the rows in turn, as `compute` takes it, and the principal score's values

@@ -5,17 +5,17 @@ import json
 import pytest
 
 import halluscope
-from halluscope import registry, scoring, vocabularies
+from halluscope import registry, scoring
 from halluscope.answering import sources
 from halluscope.answering.answer import answer
 from halluscope.answering.models import Vlm
 from halluscope.harness import functions
 from halluscope.reading.datasets import read_rows
-from halluscope.reliability.parallel import form_name, parallel_form
 from halluscope.signature import keys_of
-from tests import small_datasets, tiny_vlm
+from halluscope.studies.parallel.form import form_name, parallel_form
+from tests import tiny_vlm
 from tests.harness import data as harness_data
-from tests.reliability.sheets import run
+from tests.studies.sheets import run
 
 SEED = 3
 DESCRIBE = "Describe this image in detail."
@@ -79,40 +79,11 @@ def test_a_row_is_asked_its_own_prompt(parallel, data, tmp_path, one_thread):
     assert "form" not in keys_of(against_original["signature"])
 
 
-def test_rows_with_prompts_that_differ(data):
-    source = sources.open_source(str(data / "throne_coco"), harness_data.pictures(data, "throne_coco"))
-    assert source.prompt() == DESCRIBE and source.prompt("Say it.") == "Say it."
-    prompts = [DESCRIBE, "", *["Say it."] * (len(source.rows) - 2)]
-    other = source.rows.remove_columns("prompt").add_column("prompt", prompts)
-    differing = sources.Source(source.benchmark, source.dataset, source.name, other, source.find, source.key)
-    assert differing.prompt() == "{prompt}" and differing.digest() != source.digest()
-    assert [source.benchmark.asked(row) for row in other][:3] == [DESCRIBE, DESCRIBE, "Say it."]
-
-
 def test_a_parallel_form_of_a_parallel_form_tells_both():
     rows = [{"question": "Is there a dog in the image?", "answer": "yes"}]
     once = parallel_form(rows, 1)
     assert parallel_form(once.rows, 2).rows[0]["form"] == f"{form_name(1)}-{form_name(2)}"
     assert parallel_form([rows[0] | {"form": "round"}], 1).rows[0]["form"] == form_name(1)
-
-
-@small_datasets.needs("chair")
-def test_what_reads_the_rows_of_others_tells_the_form(tmp_path):
-    words = tmp_path / "synonyms.txt"
-    words.write_text("\n".join(f"{name}, {name} thing" for name in vocabularies.load("coco").classes))
-    rows = [{"image_id": 1, "objects": ["dog"], "prompt": DESCRIBE}]
-    options = {"synonyms": str(words), "allow_other_synonyms": True}
-    for form, told in (([], None), (parallel_form(rows, 1).rows, form_name(1))):
-        result, _ = scoring.of_each(registry.benchmark("chair"), form or rows, ["A dog."], options)
-        assert keys_of(result["signature"]).get("form") == told
-
-
-def test_what_a_row_is_asked():
-    """A prompt that only looks like a template stays; a question is asked whatever prompt stands beside."""
-    row = {"image_id": 1, "prompt": "Say {question} about it."}
-    assert registry.benchmark("throne").asked(row) == row["prompt"]
-    row = {"question": "Is there a dog in the image?", "prompt": "Say it."}
-    assert registry.benchmark("pope").asked(row) == row["question"]
 
 
 def test_the_harnesses_ask_the_rows_prompt(parallel, data, caplog):

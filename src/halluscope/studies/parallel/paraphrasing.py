@@ -14,7 +14,7 @@ from halluscope.judging.ask_replies import collect_verdicts
 from halluscope.judging.cache import Cache
 from halluscope.judging.judge import ChatJudge
 from halluscope.judging.prompts import PromptSpec, fill, one_of
-from halluscope.reliability.parallel.rules import Refused
+from halluscope.studies.parallel.rules import Refused
 
 # Part of the form's name; the number goes up when a prompt or a check changes.
 PROMPTS = "paraphrase-1"
@@ -37,7 +37,14 @@ Second: {wording}
 Is every right answer to the first also a right answer to the second, and the other way round, whatever the image \
 shows? Reply with one word: same or different."""
 
-SAME, DIFFERENT = "same", "different"
+SAME = "same"
+DIFFERENT = "different"
+
+# What a verdict other than `SAME` means; None for no verdict
+_REJECTED = {
+    DIFFERENT: "the checking model says that the other wording asks something else",
+    None: "the checking model gave no verdict on the other wording",
+}
 
 _NUMBER = re.compile(
     r"\d+(?:[.,]\d+)*|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|hundred|thousand)\b"
@@ -46,6 +53,14 @@ _NEGATION = re.compile(r"\b(?:no|not|never|none|nobody|nothing|neither|nor|witho
 _LONGEST = 60  # how many characters longer than twice the question a wording may be
 
 Wording = str | Refused  # a question's other wording, or why it has none
+
+
+def name_of(model: ChatJudge, check: ChatJudge | None = None) -> str:
+    """Return the wordings' part of the form's name: the prompts, the model, and the checking model."""
+    name = f"{PROMPTS}-{model.key}"
+    if check:
+        name += f"-checked-{check.key}"
+    return name
 
 
 def paraphrase(
@@ -75,50 +90,61 @@ def paraphrase(
             return verdicts
 
     replies = ask([PromptSpec(fill(SAY, question=question), _line) for question in questions], model)
-    wordings = dict(zip(questions, map(_checked, questions, replies), strict=True))
-    if check:
-        good = {question: wording for question, wording in wordings.items() if isinstance(wording, str)}
-        prompts = [fill(CHECK, question=question, wording=wording) for question, wording in good.items()]
-        verdicts = ask([PromptSpec(prompt, one_of(SAME, DIFFERENT)) for prompt in prompts], check)
-        for question, verdict in zip(good, verdicts, strict=True):
-            if verdict != SAME:
-                wordings[question] = Refused(_REJECTED[verdict])
+    wordings: dict[str, Wording] = {}
+    for question, reply in zip(questions, replies, strict=True):
+        wordings[question] = _checked(question, reply)
+    if check is None:
+        return wordings
+
+    to_check = []
+    prompts = []
+    for question, wording in wordings.items():
+        if isinstance(wording, str):
+            to_check.append(question)
+            prompt = fill(CHECK, question=question, wording=wording)
+            prompts.append(PromptSpec(prompt, one_of(SAME, DIFFERENT)))
+    for question, verdict in zip(to_check, ask(prompts, check), strict=True):
+        if verdict != SAME:
+            wordings[question] = Refused(_REJECTED[verdict])
     return wordings
-
-
-_REJECTED = {
-    DIFFERENT: "the checking model says that the other wording asks something else",
-    None: "the checking model gave no verdict on the other wording",
-}
-
-
-def name_of(model: ChatJudge, check: ChatJudge | None = None) -> str:
-    """Return the wordings' part of the form's name: the prompts, the model, and the checking model."""
-    return "-".join([PROMPTS, model.key, *(["checked", check.key] if check else [])])
 
 
 def _line(reply: str) -> str | None:
     """Return the wording in a reply: its one line, without the quotes around it."""
-    lines = [line.strip() for line in reply.strip().splitlines() if line.strip()]
-    return lines[0].strip('"\u201c\u201d` ') if len(lines) == 1 else None
+    lines = [line.strip() for line in reply.splitlines() if line.strip()]
+    if len(lines) != 1:
+        return None
+    return lines[0].strip('"\u201c\u201d` ')
 
 
 def _checked(question: str, wording: str | None) -> Wording:
     """Return a wording, or refuse it for a fault that a rule finds."""
     if wording is None:
         return Refused("the model gave no other wording in one line")
-    before, after = question.lower(), wording.lower()
-    bare, bare_wording = (re.sub(r"[\W_]+", " ", text).strip() for text in (before, after))
-    numbers, negations = (
-        [Counter(pattern.findall(text)) for text in (before, after)] for pattern in (_NUMBER, _NEGATION)
-    )
-    faults = {
-        "is not a single question": wording.count("?") != 1 or not wording.endswith("?"),
-        "contains characters that cannot be shown": not wording.isprintable(),
-        "is the question itself": bare == bare_wording,
-        "is much longer than the question": len(wording) > 2 * len(question) + _LONGEST,
-        "has different numbers from the question": numbers[0] != numbers[1],
-        "has more or fewer negations than the question": negations[0].total() != negations[1].total(),
-    }
-    fault = next((fault for fault, is_at_fault in faults.items() if is_at_fault), None)
-    return Refused(f"the model's wording {fault}") if fault else wording
+    fault = _fault(question, wording)
+    if fault:
+        return Refused(f"the model's wording {fault}")
+    return wording
+
+
+def _fault(question: str, wording: str) -> str:
+    """Return what is wrong with a wording; "" if no rule finds anything."""
+    if wording.count("?") != 1 or not wording.endswith("?"):
+        return "is not a single question"
+    if not wording.isprintable():
+        return "contains characters that cannot be shown"
+    before = question.lower()
+    after = wording.lower()
+    if _words(before) == _words(after):
+        return "is the question itself"
+    if len(wording) > 2 * len(question) + _LONGEST:
+        return "is much longer than the question"
+    if Counter(_NUMBER.findall(before)) != Counter(_NUMBER.findall(after)):
+        return "has different numbers from the question"
+    if len(_NEGATION.findall(before)) != len(_NEGATION.findall(after)):
+        return "has more or fewer negations than the question"
+    return ""
+
+
+def _words(text: str) -> str:
+    return re.sub(r"[\W_]+", " ", text).strip()
