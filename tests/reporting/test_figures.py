@@ -17,7 +17,7 @@ from halluscope import registry
 from halluscope.errors import MissingExtra, OutputError, RunError
 from halluscope.reporting import figures
 from halluscope.reporting.figures import FORMATS, Axis, Compared, Point, share
-from halluscope.reporting.page.writing import drawing
+from halluscope.reporting.page.drawings import drawing
 from halluscope.reporting.report_items import ABSENT, FOUND, HALLUCINATED, KINDS, MISSED, Item, Mark, Shown
 from halluscope.runs.figures import draw
 from tests.runs.made import change, made, write

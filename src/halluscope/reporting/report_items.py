@@ -64,6 +64,7 @@ class Item(NamedTuple):
     votes: Mapping[str, str] = {}
     disputed: bool = False  # whether the row's judges disagree
     badness: float = 0.0  # how bad the row is, from 0 upwards; the worst rows are shown first
+    unread: bool = False  # whether a judge's reply could not be read
 
 
 class Shown(NamedTuple):
