@@ -1,4 +1,4 @@
-"""Writes a page that shows what went wrong in runs, and figures of them."""
+"""Writes a page that shows what went wrong in runs, figures of them, and their worst responses."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,21 +6,26 @@ from typing import Annotated
 
 from cyclopts import Group, Parameter
 
-from halluscope.cli.parameters import File, Folder, Resampling, Runs, Scores
+from halluscope.cli.parameters import File, Folder, Resampling, Runs, Scores, Whole
 from halluscope.cli.printing import check_output
 from halluscope.cli.report_pictures import Wanted, find_pictures
 from halluscope.errors import RunError
-from halluscope.files.writing import check_new
+from halluscope.files.writing import check_new, new_file
 from halluscope.reporting.figures import CAPTIONS, FORMATS
 from halluscope.reporting.figures import write as write_figures
+from halluscope.reporting.page.content import Book, Page
 from halluscope.reporting.page.writing import write
-from halluscope.runs.figures import draw
+from halluscope.reporting.report_items import Shown
+from halluscope.reporting.worst import worst_csv, worst_text
+from halluscope.runs.figures import against_each_other, draw
 from halluscope.runs.folder import Run, checked
-from halluscope.runs.page import UNCOMPARED, all_shown, page
+from halluscope.runs.page import UNCOMPARED, all_shown, book, by_benchmark, page
 from halluscope.sanitize import one_line
-from halluscope.terminal import say, tell
+from halluscope.stats.bootstrap import Bootstrap
+from halluscope.terminal import say, say_coloured, tell
 
 PAGE = Path("report.html")
+WORST_FILE = ".csv"  # the ending of a file for the worst responses
 
 # The group of options of figures
 FIGURES = Group("Figures", sort_key=6)
@@ -31,6 +36,7 @@ def report(
     /,
     *,
     out: File | None = None,
+    worst: Whole = 0,
     figures: Annotated[Folder | None, Parameter(group=FIGURES)] = None,
     scores: Annotated[Scores, Parameter(group=FIGURES)] = (),
     format: Annotated[Sequence[str], Parameter(choices=FORMATS, group=FIGURES)] = ("svg", "pdf"),
@@ -42,9 +48,10 @@ def report(
     """Write a page that shows what went wrong: scores, figures, each response's errors.
 
     Args:
-        runs: runs of `halluscope score NAME ... --out FOLDER` of one benchmark, or folders of such runs; figures also
-            draw two benchmarks against each other
+        runs: runs of `halluscope score NAME ... --out FOLDER`, or folders of such runs; on the page each benchmark has
+            a tab
         out: write the page to this new file (default: report.html; with --figures, no page)
+        worst: print the N worst responses of each model instead of a page; with --out FILE.csv, write them as CSV
         figures: write figures to this new folder, each with a caption: scores, errors by class and along the text, or
             two benchmarks against each other
         scores: the scores to draw (default: all of the principal score's kind; of two benchmarks the principal scores)
@@ -55,29 +62,22 @@ def report(
             number
         credits: COCO's annotation file, which names each image's owner and licence
     """
-    if figures is None:
-        out = out or PAGE
-    else:
+    if figures is not None:
         check_new(figures)
+    if worst:
+        _check_worst_file(out)
+    elif figures is None and out is None:
+        out = PAGE
     if out is not None:
         check_output(out)
     scored = checked(runs)
     if figures is not None:
         draw_figures(scored, scores, format, figures)
-    if out is None:
-        return
-    models = all_shown(scored)
-    responses = 0
-    names: set[str] = set()
-    for model in models:
-        responses += len(model.items)
-        names.update(item.image for item in model.items if item.image is not None)
-    pictures = find_pictures(Wanted(dataset, images, credits), scored, names)
-    whole = page(models, pictures, scored, resampling.bootstrapped())
-    if UNCOMPARED in whole.facts:
-        tell(f"{UNCOMPARED}: {whole.facts[UNCOMPARED]}")
-    write(whole, out)
-    say(f"{out}: {responses:,} responses, {len(pictures):,} images")
+    if worst:
+        show_worst(scored, worst, out)
+    elif out is not None:
+        wanted = Wanted(dataset, images, credits)
+        write_page(runs, scored, wanted, resampling.bootstrapped(), out)
 
 
 def draw_figures(
@@ -95,3 +95,64 @@ def draw_figures(
         files = ", ".join(f"{figure.name}.{form}" for form in formats)
         say(f"{one_line(folder)}: {files}: {figure.title}")
     say(f"{one_line(folder / CAPTIONS)} says what the figures show, and how it was counted")
+
+
+# The worst responses
+
+
+def _check_worst_file(out: Path | None) -> None:
+    if out is not None and out.suffix.lower() != WORST_FILE:
+        raise ValueError(
+            f"--worst writes CSV; got --out {one_line(out)}, expected a name that ends in {WORST_FILE}."
+        )
+
+
+def show_worst(runs: Mapping[str, Run], count: int, out: Path | None) -> None:
+    """Print the worst responses of each model, or write them as CSV."""
+    all_models: list[Shown] = []
+    for group in by_benchmark(runs).values():
+        models = all_shown(group)
+        all_models += models
+        if out is None:
+            benchmark = next(iter(group.values())).benchmark
+            say_coloured(worst_text(benchmark.title, models, count))
+    if out is None:
+        return
+    with new_file(out) as file:
+        file.write(f"{worst_csv(all_models, count)}\n")
+    say(f"{one_line(out)}: the worst responses, at most {count:,} of each model")
+
+
+# The page
+
+
+def write_page(
+    paths: Sequence[Path], runs: Mapping[str, Run], wanted: Wanted, resampling: Bootstrap, out: Path
+) -> None:
+    """Write a page of runs; each benchmark has a tab if there are several."""
+    groups = by_benchmark(runs)
+    models_of = {name: all_shown(group) for name, group in groups.items()}
+    images_of = {name: _images(models) for name, models in models_of.items()}
+    count = sum(len(images) for images in images_of.values())
+    pages: list[Page] = []
+    for name, group in groups.items():
+        pictures = find_pictures(wanted, group, images_of[name], count)
+        page_of_benchmark = page(models_of[name], pictures, group, resampling)
+        if UNCOMPARED in page_of_benchmark.facts:
+            tell(f"{UNCOMPARED}: {page_of_benchmark.facts[UNCOMPARED]}")
+        pages.append(page_of_benchmark)
+    whole: Page | Book = pages[0]
+    if len(pages) > 1:
+        whole = book(pages, runs, paths, [figure.on_page for figure in against_each_other(runs)])
+    write(whole, out)
+    responses = sum(len(model.items) for models in models_of.values() for model in models)
+    pictures_shown = sum(len(page_of_benchmark.pictures) for page_of_benchmark in pages)
+    say(f"{one_line(out)}: {responses:,} responses, {pictures_shown:,} images")
+
+
+def _images(models: Sequence[Shown]) -> set[str]:
+    """Return the names of the images that models were shown."""
+    names: set[str] = set()
+    for model in models:
+        names.update(item.image for item in model.items if item.image is not None)
+    return names

@@ -40,12 +40,13 @@ MOST_CLASSES = 20
 MOST_PARTS = 20
 
 WIDTH = 6.4  # of a figure, in inches
+PAGE_WIDTH = 4.6  # of a figure on a page, so that its letters can be read on a phone
 ROW, POINT = 0.15, 0.08  # heights of a row, and of each model's point in it, in inches
 AROUND = 0.9  # the height of all around the rows
 APART = 0.72  # the share of a row's height in which its points are drawn
 
 LONGEST = 32  # characters of a name; a longer one is cut in the middle
-LINE = 75  # characters in a line of names
+LINE = 54  # characters in a line of names
 KEPT = 12  # how many of these are kept at the name's end, where similar models differ
 
 TENTHS = 10
@@ -109,7 +110,10 @@ class Figure:
     @property
     def on_page(self) -> content.Figure:
         """The figure as a page holds it, which turns it light on dark pages."""
+        height = self.drawing.get_figheight()
+        self.drawing.set_size_inches(PAGE_WIDTH, height)
         svg = self.file("svg", transparent=True).decode("utf-8")
+        self.drawing.set_size_inches(WIDTH, height)
         return content.Figure(self.name, self.title, self.caption, svg)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from halluscope.errors import RunError
+from halluscope.errors import MissingExtra, RunError
 from halluscope.options import check_names
 from halluscope.reporting.figures import (
     Axis,
@@ -36,9 +36,7 @@ def draw(runs: Mapping[str, Run], scores: Sequence[str] = ()) -> list[Figure]:
         ValueError: if no run has a score that is named, or the scores have different scales.
         MissingExtra: if matplotlib is not installed.
     """
-    groups: dict[str, list[Run]] = {}
-    for run in runs.values():
-        groups.setdefault(_measured(run), []).append(run)
+    groups = _groups(runs)
     if len(groups) > 2:
         raise RunError(
             f"The runs are of {len(groups)} benchmarks: {', '.join(groups)}; expected runs of one or two."
@@ -49,6 +47,25 @@ def draw(runs: Mapping[str, Run], scores: Sequence[str] = ()) -> list[Figure]:
         for score in scores:
             _check_score(several, score)
     return of_models(all_shown(runs), benchmark_of(runs), scores)
+
+
+def against_each_other(runs: Mapping[str, Run]) -> list[Figure]:
+    """Draw runs of two benchmarks against each other; [] for others, or where too few models have both scores."""
+    try:
+        groups = _groups(runs)
+        if len(groups) != 2:
+            return []
+        return [_of_two(groups, ())]
+    except (RunError, MissingExtra):
+        return []
+
+
+def _groups(runs: Mapping[str, Run]) -> dict[str, list[Run]]:
+    """Return runs by what they measure."""
+    groups: dict[str, list[Run]] = {}
+    for run in runs.values():
+        groups.setdefault(_measured(run), []).append(run)
+    return groups
 
 
 def _measured(run: Run) -> str:

@@ -5,8 +5,10 @@ package.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,11 +24,12 @@ from halluscope.judging.votes import FAILED, OTHER, VoteResult
 from halluscope.metric import Result
 from halluscope.reporting.figures import of_models, short
 from halluscope.reporting.formats import upright, with_intervals
-from halluscope.reporting.page.content import Figure, Headline, Page, Picture
+from halluscope.reporting.page.content import Book, Figure, Headline, Page, Picture
 from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.page.writing import Report
 from halluscope.reporting.report_items import Item, Shown
 from halluscope.reporting.tables import (
+    Named,
     Notes,
     Table,
     Values,
@@ -48,6 +51,7 @@ from halluscope.runs.results import (
     with_best,
     with_choices,
 )
+from halluscope.runs.table import table
 from halluscope.sanitize import one_line, short_repr
 from halluscope.scoring import Ready
 from halluscope.stats.bootstrap import Bootstrap
@@ -119,6 +123,27 @@ def all_shown(runs: Mapping[str, Run]) -> list[Shown]:
         models[name] = shown(run)._replace(name=name)
     scores = [(name, model.scores) for name, model in models.items()]
     return [models[name] for name, _ in best_first(benchmark_of(runs), scores)]
+
+
+def by_benchmark(runs: Mapping[str, Run]) -> dict[str, dict[str, Run]]:
+    """Return runs by the names of their benchmarks, in the order in which these come.
+
+    Those of a benchmark are named after their responses, or as in `runs` where several have one name.
+    """
+    groups: dict[str, dict[str, Run]] = {}
+    for name, run in runs.items():
+        groups.setdefault(run.benchmark.name, {})[name] = run
+    return {benchmark: _by_own_name(group) for benchmark, group in groups.items()}
+
+
+def _by_own_name(runs: Mapping[str, Run]) -> dict[str, Run]:
+    own_names = Counter(run.name for run in runs.values())
+    named = {}
+    for name, run in runs.items():
+        if own_names[run.name] == 1:
+            name = run.name
+        named[name] = run
+    return named
 
 
 # What is shown of a metric's result
@@ -286,6 +311,21 @@ def _headlines(models: Sequence[Shown], benchmark: Benchmark) -> list[Headline]:
     return headlines
 
 
+def book(
+    pages: Sequence[Page], runs: Mapping[str, Run], paths: Sequence[Path], figures: Sequence[Figure]
+) -> Book:
+    """Return the page of several benchmarks; `paths` are the folders that hold the runs."""
+    models = {run.name for run in runs.values()}
+    title = f"{len(models)} models on {len(pages)} benchmarks"
+    if len(models) == 1:
+        title = f"{next(iter(models))} on {len(pages)} benchmarks"
+    try:
+        tables = with_notes(table(paths).report)
+    except RunError:  # such as two runs of one model: each benchmark's own tables show both
+        tables = []
+    return Book(title, pages, tables, figures)
+
+
 # Which model is better
 
 
@@ -438,7 +478,7 @@ def _tables(
 ) -> list[tuple[Table, str]]:
     """Return tables, each with the notes that follow it except signatures, which are shown elsewhere."""
     options = models[0].options
-    results = [(model.name, with_choices(benchmark, model.scores, model.options)) for model in models]
+    results: Named = [(model.name, with_choices(benchmark, model.scores, model.options)) for model in models]
     if compared:
         results = with_best(results, compared)
     parts: list[Table | Notes] = list(of_results(benchmark, results, options))

@@ -68,9 +68,7 @@ def write(page: Page | Book, path: Path) -> None:
 
 def parts(page: Page | Book) -> Iterator[str]:
     """Yield the page as consecutive texts; it is never in memory as a whole."""
-    book = page
-    if isinstance(page, Page):
-        book = Book(page.title, [page])
+    book = page if isinstance(page, Book) else Book(page.title, [page])
     sections = []
     for number, page_of_benchmark in enumerate(book.pages):
         sections.append(_section(page_of_benchmark, number))
