@@ -18,7 +18,7 @@ from halluscope.reporting.page.writing import write
 from halluscope.reporting.report_items import Shown
 from halluscope.reporting.worst import worst_csv, worst_text
 from halluscope.runs.figures import against_each_other, draw
-from halluscope.runs.folder import Run, checked
+from halluscope.runs.folder import Run, benchmark_of, checked
 from halluscope.runs.page import UNCOMPARED, all_shown, book, by_benchmark, page
 from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
@@ -109,17 +109,16 @@ def _check_worst_file(out: Path | None) -> None:
 
 def show_worst(runs: Mapping[str, Run], count: int, out: Path | None) -> None:
     """Print the worst responses of each model, or write them as CSV."""
-    all_models: list[Shown] = []
+    models_of: dict[str, list[Shown]] = {}
     for group in by_benchmark(runs).values():
-        models = all_shown(group)
-        all_models += models
+        title = benchmark_of(group).title
+        models_of[title] = all_shown(group)
         if out is None:
-            benchmark = next(iter(group.values())).benchmark
-            say_coloured(worst_text(benchmark.title, models, count))
+            say_coloured(worst_text(title, models_of[title], count))
     if out is None:
         return
     with new_file(out) as file:
-        file.write(f"{worst_csv(all_models, count)}\n")
+        file.write(f"{worst_csv(models_of, count)}\n")
     say(f"{one_line(out)}: the worst responses, at most {count:,} of each model")
 
 

@@ -416,6 +416,7 @@ class Axis:
     benchmark: str  # the name that is shown
     score: str
     is_points: bool
+    is_lower_better: bool = False
 
 
 def of_two_benchmarks(first: Axis, second: Axis, models: Sequence[Compared]) -> Figure:
@@ -434,15 +435,20 @@ def of_two_benchmarks(first: Axis, second: Axis, models: Sequence[Compared]) -> 
         figure = _blank(height=4.0)
         panels = figure.subplots(1, 2 if are_shares else 1, squeeze=False)[0]
         _draw_plane(panels[0], first, second, models)
-        panels[0].set_title(f"Spearman's rank correlation: {spearman:.3f}")
+        panels[0].set_title(f"Spearman: {spearman:.3f}")
         if are_shares:
             _draw_changes(panels[1], first, second, models)
             panels[1].set_title("From one to the other")
         _add_legend(figure, models)
+    caption = (
+        f"The {len(models)} models that have both scores; Spearman's rank correlation is {spearman:.3f}. "
+    )
+    if first.is_lower_better != second.is_lower_better:
+        caption += "It is negative where both rank alike, since of one of the scores a lower one is better. "
     return Figure(
         name="benchmarks",
         title="Do both benchmarks rank the models alike?",
-        caption=f"The {len(models)} models that have both scores. {OF_THE_RESULT}",
+        caption=caption + OF_THE_RESULT,
         drawing=figure,
     )
 

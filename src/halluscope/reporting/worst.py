@@ -1,6 +1,6 @@
 """The worst responses of models: as text to read on a terminal, and as CSV."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from halluscope.reporting.formats import CSV, written
 from halluscope.reporting.marked_text import LEGEND, Part, marked
@@ -11,7 +11,7 @@ from halluscope.sanitize import one_line
 LONGEST_NAME = 80  # characters of a model's name
 LONGEST_QUESTION = 500
 
-HEADER = ("model", "id", "image", "question", "response", "errors", "invented", "missed")
+HEADER = ("benchmark", "model", "id", "image", "question", "response", "errors", "invented", MISSED)
 
 
 def worst_of(model: Shown, count: int) -> list[Item]:
@@ -73,32 +73,40 @@ def what_is_wrong(item: Item) -> str:
 # CSV
 
 
-def worst_csv(models: Sequence[Shown], count: int) -> str:
-    """Return the worst responses of each model, one per row; what is known of them has columns of its own."""
+def worst_csv(models: Mapping[str, Sequence[Shown]], count: int) -> str:
+    """Return the worst responses of each benchmark's models, one per row; facts about them have columns of their own.
+
+    Args:
+        models: the models by the title of the benchmark.
+        count: the most responses of a model.
+    """
     header = list(HEADER)
-    facts_of_rows = []
+    records = []
+    for title, models_of_benchmark in models.items():
+        for model in models_of_benchmark:
+            for item in worst_of(model, count):
+                record = _record(title, model, item)
+                records.append(record)
+                header += [name for name in record if name not in header]
     rows: list[list[Cell]] = []
-    for model in models:
-        for item in worst_of(model, count):
-            facts = {}
-            for fact in item.facts:
-                facts[fact.name] = "; ".join(value for value, _ in fact.values)
-                if fact.name not in header:
-                    header.append(fact.name)
-            facts_of_rows.append(facts)
-            rows.append(
-                [
-                    model.name,
-                    item.id,
-                    item.image,
-                    item.question,
-                    item.text,
-                    "; ".join(item.errors),
-                    "; ".join(classes_of(item, HALLUCINATED)),
-                    "; ".join(classes_of(item, MISSED)),
-                ]
-            )
-    for row, facts in zip(rows, facts_of_rows, strict=True):
-        for name in header[len(HEADER) :]:
-            row.append(facts.get(name))
+    for record in records:
+        rows.append([record.get(name) for name in header])
     return written([Table("worst", header, rows)], CSV)
+
+
+def _record(title: str, model: Shown, item: Item) -> dict[str, str | None]:
+    record = {
+        "benchmark": title,
+        "model": model.name,
+        "id": item.id,
+        "image": item.image,
+        "question": item.question,
+        "response": item.text,
+        "errors": "; ".join(item.errors),
+        "invented": "; ".join(classes_of(item, HALLUCINATED)),
+        MISSED: "; ".join(classes_of(item, MISSED)),
+    }
+    for fact in item.facts:
+        if fact.name not in record:
+            record[fact.name] = "; ".join(value for value, _ in fact.values)
+    return record

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from halluscope.benchmark import LOWER
 from halluscope.errors import MissingExtra, RunError
 from halluscope.options import check_names
 from halluscope.reporting.figures import (
@@ -100,7 +101,8 @@ def _of_two(groups: Mapping[str, Sequence[Run]], scores: Sequence[str]) -> Figur
             # the second benchmark has the last of one or two
             score = scores[-1] if axes else scores[0]
             _check_score(runs, score)
-        axes.append(Axis(measured, score, benchmark.is_points(score)))
+        is_lower_better = benchmark.direction(score) == LOWER
+        axes.append(Axis(measured, score, benchmark.is_points(score), is_lower_better))
         points.append(_points(runs, score, measured))
 
     models = []

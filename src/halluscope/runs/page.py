@@ -7,7 +7,7 @@ package.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -71,6 +71,8 @@ COUNTED = {
 
 # Scores that say how many responses could not be read or judged.
 UNREAD = ("unparsed", "unread", "unreadable", "unjudged")
+
+ASKED = "asked"  # what a run notes of its prompts: the most common ones, each with its number of responses
 
 LONGEST_NAME = 80  # characters of a judge's or a model's name in a sentence
 
@@ -274,7 +276,7 @@ def page(
             verdict_lines = _verdict(compared, benchmark, models)
     except RunError as error:
         facts[UNCOMPARED] = str(error)
-    asked = "" if QUESTION in benchmark.prompt else benchmark.prompt
+    asked = _asked(benchmark, runs or {})
     return Page(
         title=benchmark.title,
         about=" ".join(benchmark.description.split()),
@@ -283,7 +285,8 @@ def page(
         figures=drawn,
         runs=models,
         pictures=images,
-        asked=asked,
+        asked=asked.text,
+        asked_by=asked.label,
         facts=facts,
         citation=benchmark.citation.strip(),
         verdict=verdict_lines,
@@ -340,7 +343,7 @@ def _verdict(compared: Comparison, benchmark: Benchmark, models: Sequence[Shown]
         lines.append(f"{verdict(_renamed(pairs[0], names), compared, benchmark)}.")
     else:
         lines += _best_of_several(pairs, benchmark)
-    lines += _hidden(pairs, benchmark, models)
+    lines += _hidden(compared, benchmark, models)
     return lines
 
 
@@ -390,11 +393,13 @@ def _other(pair: Compared, name: str) -> str:
 
 # The harmonic mean of precision and recall, and what it is about: "f1", "f0.5_cls"
 F_SCORE = re.compile(r"f[\d.]+(.*)")
+MOST_HIDDEN = 3  # sentences on what F hides
 
 
-def _hidden(pairs: Sequence[Compared], benchmark: Benchmark, models: Sequence[Shown]) -> list[str]:
+def _hidden(compared: Comparison, benchmark: Benchmark, models: Sequence[Shown]) -> list[str]:
     """Name precision and recall of models whose F is the same but for chance although these differ."""
-    match = F_SCORE.fullmatch(pairs[0].score)
+    score_name = compared.scores[0].score
+    match = F_SCORE.fullmatch(score_name)
     if match is None:
         return []
     precision = f"precision{match[1]}"
@@ -403,18 +408,20 @@ def _hidden(pairs: Sequence[Compared], benchmark: Benchmark, models: Sequence[Sh
         return []
     scores = {model.name: model.scores for model in models}
     lines = []
-    for pair in pairs:
+    for pair in compared.scores:
         first, second = (scores[name] for name in pair.names)
-        differ = any(_are_apart(first, second, name) for name in (precision, recall))
-        if pair.better is not None or not differ:
+        if pair.better is not None or not (
+            _are_apart(first, second, precision) or _are_apart(first, second, recall)
+        ):
             continue
         texts = []
         for name in pair.names:
-            precise = percent(scores[name][precision])
-            recalled = percent(scores[name][recall])
-            texts.append(f"{short(name)} has a precision of {precise} and a recall of {recalled}")
-        lines.append(f"{pair.score} hides a difference: {', '.join(texts)}.")
-    return lines
+            texts.append(
+                f"{short(name)} has a precision of {percent(scores[name][precision])} and a recall of "
+                f"{percent(scores[name][recall])}"
+            )
+        lines.append(f"{score_name} hides a difference: {', '.join(texts)}.")
+    return lines[:MOST_HIDDEN]
 
 
 def _are_apart(first: Values, second: Values, name: str) -> bool:
@@ -424,6 +431,41 @@ def _are_apart(first: Values, second: Values, name: str) -> bool:
     if not ends or not other_ends:
         return False
     return bool(ends[1] < other_ends[0] or other_ends[1] < ends[0])
+
+
+# What was asked
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The prompt of all rows, or those that were answered."""
+
+    text: str  # "" if each row has its own question
+    label: str = "The benchmark's prompt"
+
+
+def _asked(benchmark: Benchmark, runs: Mapping[str, Run]) -> Asked:
+    """Return the prompt that was answered, as far as the responses say; otherwise the benchmark's."""
+    if QUESTION in benchmark.prompt:
+        return Asked("")
+    prompts: dict[str, list[str]] = {}  # prompt -> the runs that answer it
+    for name, run in runs.items():
+        for prompt in _prompts_of(run):
+            prompts.setdefault(prompt or benchmark.prompt, []).append(name)
+    if not prompts or set(prompts) == {benchmark.prompt}:
+        return Asked(benchmark.prompt)
+    if len(prompts) == 1:
+        return Asked(next(iter(prompts)), "The prompt that was answered, which is not the benchmark's")
+    lines = [f"{prompt} ({', '.join(names)})" for prompt, names in prompts.items()]
+    return Asked("\n".join(lines), "The prompts that were answered; such scores compare more than models")
+
+
+def _prompts_of(run: Run) -> list[str]:
+    """Return the prompts that a run's responses answer, the most common ones; "" for the benchmark's."""
+    texts = [text for text, _ in run.about.get(ASKED, ()) if text]
+    if texts:
+        return texts
+    return [run.benchmark.prompts.get(name, "") for name in run.ready.matched.prompts]
 
 
 # What to be careful about

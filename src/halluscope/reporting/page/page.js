@@ -407,6 +407,8 @@ function browse(report) {
     const id = index.ids[item], place = index.pictures[item];
     const [question, responses] = rowOf(item);
     const wrong = runs.filter((run) => was(item, run) === "wrong");
+    const isMarked = (run) => responses[run][0].some((piece) => whole(piece)[1] === "bad");
+    const quoted = wrong.find(isMarked) ?? wrong[0];  // the model whose words are shown
     const link = linkTo(id);
     if (place >= 0) {
       const [width, height] = index.sizes[place];
@@ -416,7 +418,7 @@ function browse(report) {
     for (const run of wrong) {
       const name = runs.length > 1 ? `${index.runs[run]}: ` : "";
       link.append(make("span", {}, name + whatIsWrong(item, run)));
-      if (!question && run === wrong[0] && responses[run][0].length) link.append(excerptOf(responses[run]));
+      if (!question && run === quoted && responses[run][0].length) link.append(excerptOf(responses[run]));
     }
     return make("li", {}, link);
   }
