@@ -314,10 +314,10 @@ def of_classes(models: Sequence[Shown]) -> Figure | None:
                 _draw_row_points(axes[1], number, len(best), missed)
         axes[0].set_title("mentions that are wrong")
         if misses:
-            axes[1].set_title("present, but not mentioned")
+            axes[1].set_title("present, not mentioned")
         for panel in axes:
             _label_rows(panel, labels)
-            _scale(panel.xaxis)
+            _scale(panel.xaxis, ticks=2)
         _add_legend(figure, best)
     which = f"The {len(names)} of {len(totals):,} classes with the most errors, the most on top."
     if len(names) == len(totals):
@@ -595,11 +595,11 @@ def _label_rows(panel: Any, labels: Sequence[str]) -> None:
     panel.grid(axis="x")
 
 
-def _scale(axis: Any, is_share: bool = True) -> None:
+def _scale(axis: Any, is_share: bool = True, ticks: int = 4) -> None:
     """Give an axis few ticks; shares are in percent, and not drawn beyond 0 and 100 %."""
     from matplotlib.ticker import MaxNLocator
 
-    axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10]))
     if is_share:
         low, high = axis.get_view_interval()
         axis.set_view_interval(max(low, 0), min(high, 1), ignore=True)

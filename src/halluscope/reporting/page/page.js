@@ -75,9 +75,9 @@ function excerptOf(response) {
   const before = textOfPieces(pieces.slice(0, first)), after = textOfPieces(pieces.slice(first + 1));
   excerpt.append(
     before.length > BEFORE ? "… " : "",
-    before.slice(-BEFORE),
+    before.length > BEFORE ? before.slice(-BEFORE).replace(/^\S+\s/, "") : before,
     make("mark", { className: "bad" }, pieces[first][0].slice(0, AFTER)),
-    after.slice(0, AFTER),
+    after.length > AFTER ? after.slice(0, AFTER).replace(/\s\S+$/, "") : after,
     after.length > AFTER ? " …" : "",
   );
   return excerpt;
