@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from shutil import get_terminal_size
 from typing import Any
 
@@ -52,21 +52,38 @@ def aligned(rows: Sequence[Sequence[object]], header: Sequence[str], left: int =
     """
     if not rows:
         return ""
-    header_cells = [one_line(name) for name in header]
-    lines = []
-    for row in rows:
-        lines.append(["" if cell is None else one_line(cell) for cell in row])
+    lines = _lines(header, rows, _plain_cell)
     texts = []
-    for columns in _columns_of_parts([header_cells, *lines], left):
+    for columns in _columns_of_parts(lines, left):
+        part = []
+        for line in lines:
+            part.append([line[column] for column in columns])
+        right = len(columns) - left
         text = tabulate(
-            [[line[column] for column in columns] for line in lines],
-            [header_cells[column] for column in columns],
+            part[1:],
+            part[0],
             tablefmt="simple",
             disable_numparse=True,
-            colalign=["left" if column < left else "right" for column in columns],
+            colalign=["left"] * left + ["right"] * right,
         )
         texts.append(text)
     return "\n\n".join(texts)
+
+
+def _lines(
+    header: Sequence[Any], rows: Sequence[Sequence[Any]], write: Callable[[Any], str]
+) -> list[list[str]]:
+    """Return the cells of a header, and of the rows below it, as texts."""
+    lines = []
+    for row in (header, *rows):
+        lines.append([write(cell) for cell in row])
+    return lines
+
+
+def _plain_cell(cell: object) -> str:
+    if cell is None:
+        return ""
+    return one_line(cell)
 
 
 def _columns_of_parts(lines: Sequence[Sequence[str]], left: int) -> list[list[int]]:
@@ -136,13 +153,11 @@ def _transposed(lines: Sequence[Sequence[Any]]) -> list[list[Any]]:
 
 
 def _text_table(table: Table, intervals: bool) -> str:
-    shown = upright(table)
-    lines = [[_text_cell(name, intervals) for name in shown.header]]
-    for row in shown.rows:
-        lines.append([_text_cell(cell, intervals) for cell in row])
+    as_shown = upright(table)
+    lines = _lines(as_shown.header, as_shown.rows, lambda cell: _text_cell(cell, intervals))
     transposed = _transposed(lines)
     if table.turned or not table.ranked or _fits(lines):
-        blocks = [aligned(lines[1:], lines[0], shown.left)]
+        blocks = [aligned(lines[1:], lines[0], as_shown.left)]
     elif _fits(transposed):
         blocks = [aligned(transposed[1:], transposed[0])]
     else:
@@ -182,18 +197,22 @@ def _blocks(lines: Sequence[Sequence[str]]) -> list[str]:
             rows_by_model.append([row])
     blocks = []
     for rows in rows_by_model:
+        block = [header]
+        block += rows
+        turned = _transposed(block)
         name = rows[0][0]
-        turned = _transposed([header[1:], *(row[1:] for row in rows)])
-        blocks.append(f"{name}\n{aligned(turned[1:], turned[0])}")
+        blocks.append(f"{name}\n{aligned(turned[2:], turned[1])}")
     return blocks
 
 
 def _text_notes(notes: Notes) -> str:
-    lines = [one_line(line) for line in notes.lines]
-    if not notes.of:
-        return "\n".join(lines)
-    indented = [f"  {line}" for line in lines]
-    return "\n".join([one_line(notes.of), *indented])
+    lines = []
+    if notes.of:
+        lines.append(one_line(notes.of))
+    for line in notes.lines:
+        indent = "  " if notes.of else ""
+        lines.append(indent + one_line(line))
+    return "\n".join(lines)
 
 
 # CSV
@@ -235,9 +254,9 @@ def _csv(tables: Sequence[Table]) -> str:
             columns[name] = None
             if value is not None:
                 filled.add(name)
-    shown = [name for name in columns if name in filled or name not in beside]
+    written_columns = [name for name in columns if name in filled or name not in beside]
     file = io.StringIO()
-    writer = csv.DictWriter(file, shown, extrasaction="ignore", lineterminator="\n")
+    writer = csv.DictWriter(file, written_columns, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows(records)
     return file.getvalue().removesuffix("\n")
@@ -281,20 +300,16 @@ _BEGINS = re.compile(r"^(?:[#+\-=:]|\d+(?=[.)]))")
 
 
 def _markdown_table(table: Table, intervals: bool) -> str:
-    shown = upright(table)
-    lines = []
+    as_shown = upright(table)
+    lines = _lines(as_shown.header, as_shown.rows, lambda cell: _markdown_cell(cell, intervals))
+    right = len(as_shown.header) - as_shown.left
+    lines.insert(1, [":---"] * as_shown.left + ["---:"] * right)
+    texts = []
     if table.of:
-        lines.append(f"{_markdown_line(table.of)}\n")
-    lines.append(_markdown_row([_markdown_cell(name, intervals) for name in shown.header]))
-    rule = [":---"] * shown.left + ["---:"] * (len(shown.header) - shown.left)
-    lines.append(_markdown_row(rule))
-    for row in shown.rows:
-        lines.append(_markdown_row([_markdown_cell(cell, intervals) for cell in row]))
-    return "\n".join(lines)
-
-
-def _markdown_row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+        texts.append(f"{_markdown_line(table.of)}\n")
+    for cells in lines:
+        texts.append(f"| {' | '.join(cells)} |")
+    return "\n".join(texts)
 
 
 def _markdown_cell(cell: Cell, intervals: bool) -> str:
@@ -358,29 +373,27 @@ _LONGEST_SCORE_NAME = 50
 
 def _latex_table(table: Table, intervals: bool) -> str:
     r"""Return a table for `\usepackage{booktabs}`."""
-    rows: list[list[Cell]] = []
-    for row in table.rows:
-        rows.append([_latex_cell(cell, intervals) for cell in row])
-    header = [_latex_head(name) for name in table.header]
-    shown = upright(table._replace(header=header, rows=rows))
-    about = ", ".join(text for text in (table.name, table.of) if text)
-    columns = "l" * shown.left + "r" * (len(shown.header) - shown.left)
-    lines = [
+    lines = _lines((), table.rows, lambda cell: _latex_cell(cell, intervals))
+    lines[0] = [_latex_head(name) for name in table.header]
+    left = table.left
+    if table.turned:
+        lines = _transposed(lines)
+        left = 1
+    about = table.name
+    if table.of:
+        about += f", {table.of}"
+    columns = "l" * left + "r" * (len(lines[0]) - left)
+    rows = [" & ".join(cells) + r" \\" for cells in lines]
+    texts = [
         f"% {one_line(about)}",
         rf"\begin{{tabular}}{{{columns}}}",
         r"\toprule",
-        _latex_row(shown.header),
+        rows[0],
         r"\midrule",
     ]
-    for row in shown.rows:
-        lines.append(_latex_row(row))
-    lines.append(r"\bottomrule")
-    lines.append(r"\end{tabular}")
-    return "\n".join(lines)
-
-
-def _latex_row(cells: Sequence[Cell]) -> str:
-    return " & ".join(str(cell) for cell in cells) + r" \\"
+    texts += rows[1:]
+    texts += [r"\bottomrule", r"\end{tabular}"]
+    return "\n".join(texts)
 
 
 def _latex_notes(notes: Notes) -> str:
@@ -405,22 +418,22 @@ def _latex_number(number: Number, intervals: bool) -> str:
         return _latex_text(number.text)
     if not is_defined(number.value):
         return "--"
-    shown = number.printed(number.value)
+    text = number.printed(number.value)
     mark = "*" if number.mark else ""
     if intervals and number.interval:
         low, high = (number.printed(end) for end in number.ends)
         if number.best:
-            shown = rf"\mathbf{{{shown}}}"
-        return f"${shown}_{{{low}}}^{{{high}{mark}}}$"
-    if shown[0] in "+-":
+            text = rf"\mathbf{{{text}}}"
+        return f"${text}_{{{low}}}^{{{high}{mark}}}$"
+    if text[0] in "+-":
         if number.best:
-            shown = rf"\mathbf{{{shown}}}"
-        shown = f"${shown}$"
+            text = rf"\mathbf{{{text}}}"
+        text = f"${text}$"
     elif number.best:
-        shown = rf"\textbf{{{shown}}}"
+        text = rf"\textbf{{{text}}}"
     if mark:
-        shown += f"$^{{{mark}}}$"
-    return shown
+        text += f"$^{{{mark}}}$"
+    return text
 
 
 def _latex_head(name: str) -> str:

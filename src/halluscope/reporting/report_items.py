@@ -89,16 +89,21 @@ def judged_texts(rows: Iterable[Mapping[str, Any]], options: Mapping[str, Any]) 
     return take_out(responses, options.get("thoughts", REMOVED)).texts
 
 
+def plain_fact(name: str, texts: Sequence[str]) -> Fact:
+    """Return a fact that lists texts, which are neither right nor wrong."""
+    return Fact(name, [(text, "plain") for text in texts])
+
+
 def several(name: str, texts: Sequence[str], most: int = 12) -> Fact:
     """Return a fact that lists the first of many texts, and how many more there are.
 
     >>> several("regions", ["a dog", "a cup", "a bus"], most=2).values
     [('a dog', 'plain'), ('a cup', 'plain'), ('and 1 more', 'plain')]
     """
-    shown = list(texts[:most])
+    first = list(texts[:most])
     if len(texts) > most:
-        shown.append(f"and {len(texts) - most:,} more")
-    return Fact(name, [(text, "plain") for text in shown])
+        first.append(f"and {len(texts) - most:,} more")
+    return plain_fact(name, first)
 
 
 def verdicts_differ(row: Mapping[str, Any]) -> bool:
@@ -132,7 +137,7 @@ def word_facts(words: Sequence[str], outcome: str) -> list[Fact]:
     """Return a fact that lists words; [] if there are no words."""
     if not words:
         return []
-    return [Fact(outcome, [(word, "plain") for word in words])]
+    return [plain_fact(outcome, words)]
 
 
 def placed(

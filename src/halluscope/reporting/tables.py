@@ -36,9 +36,12 @@ class Number(NamedTuple):
     @property
     def interval(self) -> str:
         """The interval as it is printed; "" if the number has none."""
-        if not all(is_defined(end) for end in self.ends):
-            return ""
-        return " to ".join(self.printed(end) for end in self.ends)
+        ends = []
+        for end in self.ends:
+            if not is_defined(end):
+                return ""
+            ends.append(self.printed(end))
+        return " to ".join(ends)
 
     def printed(self, value: float | None) -> str:
         if not is_defined(value):
@@ -153,11 +156,11 @@ def counted(results: Named) -> Named:
         if not first:
             first = data
         mark = "" if data == first else OTHER
-        shown = dict(result)
+        counted_result = dict(result)
         if has_few(result):
-            shown = _bare(result)
-        shown[ROWS] = Number(rows_of(result), "d", mark=mark)
-        counted_results.append((name, shown))
+            counted_result = _bare(result)
+        counted_result[ROWS] = Number(rows_of(result), "d", mark=mark)
+        counted_results.append((name, counted_result))
     return counted_results
 
 
@@ -239,7 +242,10 @@ def class_table(result: Values, of: str) -> Table:
 
 def report(tables: Sequence[Table], remarks: Mapping[str, Sequence[str]]) -> list[Table | Notes]:
     """Return a report: the tables that have rows, and the remarks (name -> lines) on each result."""
-    parts: list[Table | Notes] = [table for table in tables if table.rows]
+    parts: list[Table | Notes] = []
+    for table_of_report in tables:
+        if table_of_report.rows:
+            parts.append(table_of_report)
     parts += below(remarks)
     return parts
 

@@ -87,7 +87,9 @@ def worst_csv(models: Mapping[str, Sequence[Shown]], count: int) -> str:
             for item in worst_of(model, count):
                 record = _record(title, model, item)
                 records.append(record)
-                header += [name for name in record if name not in header]
+                for name in record:
+                    if name not in header:
+                        header.append(name)
     rows: list[list[Cell]] = []
     for record in records:
         rows.append([record.get(name) for name in header])

@@ -98,10 +98,10 @@ def shown(run: Run) -> Shown:
 
 def _with_unreadable_votes(items: Sequence[Item], poll: VoteResult) -> list[Item]:
     is_unread = (poll.votes == OTHER) | (poll.votes == FAILED)
-    marked = []
+    with_unread = []
     for item, unread in zip(items, is_unread.any(axis=(1, 2)), strict=True):
-        marked.append(item._replace(unread=bool(unread)))
-    return marked
+        with_unread.append(item._replace(unread=bool(unread)))
+    return with_unread
 
 
 def _voters(poll: VoteResult) -> list[str]:
@@ -174,7 +174,15 @@ def shown_result(
     matched = Matched(name, rows, responses, "", len(rows))
     ready = Ready(matched, {"references": references, **columns})
     scores = Result({key: value for key, value in result.items() if key != benchmark.items})
-    model = shown(Run(benchmark, ready, options, Record(), scores, rows_found))
+    run = Run(
+        benchmark=benchmark,
+        ready=ready,
+        options=options,
+        record=Record(),
+        scores=scores,
+        found=rows_found,
+    )
+    model = shown(run)
     for item in model.items:
         if any(mark.end > len(item.text) for mark in item.marks):
             raise ValueError(
@@ -263,9 +271,9 @@ def page(
     """Return the page of models, the best first; several runs are compared, unless there are no resamples."""
     benchmark = of_signature(models[0].scores)
     facts = {"Licence": benchmark.licence}
-    drawn: list[Figure] = []
+    figures: list[Figure] = []
     try:
-        drawn = [figure.on_page for figure in of_models(models, benchmark)]
+        figures = [figure.on_page for figure in of_models(models, benchmark)]
     except MissingExtra as error:
         facts["Figures"] = str(error)
     compared = None
@@ -282,7 +290,7 @@ def page(
         about=" ".join(benchmark.description.split()),
         headlines=_headlines(models, benchmark),
         tables=_tables(benchmark, models, compared),
-        figures=drawn,
+        figures=figures,
         runs=models,
         pictures=images,
         asked=asked.text,
@@ -456,7 +464,9 @@ def _asked(benchmark: Benchmark, runs: Mapping[str, Run]) -> Asked:
         return Asked(benchmark.prompt)
     if len(prompts) == 1:
         return Asked(next(iter(prompts)), "The prompt that was answered, which is not the benchmark's")
-    lines = [f"{prompt} ({', '.join(names)})" for prompt, names in prompts.items()]
+    lines = []
+    for prompt, names in prompts.items():
+        lines.append(f"{prompt} ({', '.join(names)})")
     return Asked("\n".join(lines), "The prompts that were answered; such scores compare more than models")
 
 
@@ -475,9 +485,11 @@ def _warnings(benchmark: Benchmark, model: Shown) -> Iterator[str]:
     scores = model.scores
     yield from caveats(benchmark, scores, model.options)
     yield from _about_judges(benchmark, model)
-    empty = [item for item in model.items if not item.text]
+    empty = 0
+    for item in model.items:
+        empty += not item.text
     if empty:
-        yield f"Empty responses: {len(empty):,}."
+        yield f"Empty responses: {empty:,}."
     for key, line in COUNTED.items():
         if scores.get(key):
             yield line.format(scores[key])
@@ -505,7 +517,9 @@ def _about_judges(benchmark: Benchmark, model: Shown) -> Iterator[str]:
         return
     if not isinstance(named, list | tuple):
         named = [named]
-    names = [one_line(getattr(judge, "key", judge), LONGEST_NAME) for judge in named]
+    names = []
+    for judge in named:
+        names.append(one_line(getattr(judge, "key", judge), LONGEST_NAME))
     line = f"Judged by {', '.join(names)}"
     if judges.default:
         line += f", not by {judges.default}"
@@ -544,7 +558,10 @@ def with_notes(parts: Sequence[Table | Notes]) -> list[tuple[Table, str]]:
 
 
 def _note(notes: Notes) -> str:
-    lines = [f"{line.removesuffix('.')}." for line in notes.lines if not line.startswith(SIGNATURE)]
+    lines = []
+    for line in notes.lines:
+        if not line.startswith(SIGNATURE):
+            lines.append(f"{line.removesuffix('.')}.")
     if not lines:
         return ""
     text = " ".join(lines)

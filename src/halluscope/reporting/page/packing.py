@@ -66,8 +66,10 @@ class Numbers:
     credits: Names = field(default_factory=Names)
     images: Names = field(default_factory=Names)
 
-    def signs(self, item: Item) -> list[Any]:
+    def signs(self, item: Item | None) -> list[Any] | None:
         """Return what a response can be found by: errors, classes, parts, disputed, badness, unreadable replies."""
+        if item is None:
+            return None
         errors = []
         for error in item.errors:
             errors.append(self.errors[_brief(error)])
@@ -108,27 +110,39 @@ def _rows(page: Page) -> list[Row]:
 
 def _index(page: Page, rows: Sequence[Row], pictures: dict[str, Picture]) -> dict[str, Any]:
     numbers = Numbers()
-    places = {name: place for place, name in enumerate(pictures)}
+    places: dict[str, int] = {}
     sizes = []
-    for picture in pictures.values():
+    for name, picture in pictures.items():
+        places[name] = len(places)
         sizes.append([picture.width, picture.height, numbers.credits[_brief(picture.credit)]])
-    signs = []
-    for number in range(len(page.runs)):
-        of_run = []
+    signs: list[list[Any]] = [[] for _ in page.runs]
+    for number, signs_of_run in enumerate(signs):
         for row in rows:
-            item = row.of_runs[number]
-            of_run.append(None if item is None else numbers.signs(item))
-        signs.append(of_run)
+            signs_of_run.append(numbers.signs(row.of_runs[number]))
     common: list[str] = []
     if len(page.runs) > 1:
         common = [_brief(name) for name in _common(rows)]
+    runs = []
+    voters = []
+    for run in page.runs:
+        runs.append(_brief(run.name))
+        voters.append([_brief(voter) for voter in run.voters])
+    ids = []
+    groups = []
+    images = []
+    places_of_pictures = []
+    for row in rows:
+        ids.append(_brief(row.first.id))
+        groups.append(_brief(row.first.group))
+        images.append(numbers.images[_brief(row.image)])
+        places_of_pictures.append(places.get(row.image, -1))
     return {
-        "runs": [_brief(run.name) for run in page.runs],
-        "voters": [[_brief(voter) for voter in run.voters] for run in page.runs],
-        "ids": [_brief(row.first.id) for row in rows],
-        "groups": [_brief(row.first.group) for row in rows],
-        "pictures": [places.get(row.image, -1) for row in rows],
-        "image": [numbers.images[_brief(row.image)] for row in rows],
+        "runs": runs,
+        "voters": voters,
+        "ids": ids,
+        "groups": groups,
+        "pictures": places_of_pictures,
+        "image": images,
         "sizes": sizes,
         "signs": signs,
         "outcomes": OUTCOMES,
@@ -148,9 +162,11 @@ def _kinds(rows: Sequence[Row]) -> list[str]:
     kinds: set[str] = set()
     for row in rows:
         for item in row.responses:
-            kinds.update(mark.kind for mark in item.marks)
+            for mark in item.marks:
+                kinds.add(mark.kind)
             for fact in item.facts:
-                kinds.update(kind for _, kind in fact.values)
+                for _, kind in fact.values:
+                    kinds.add(kind)
     return sorted(kinds)
 
 
@@ -170,22 +186,26 @@ def _common(rows: Sequence[Row]) -> list[str]:
 
 def _shown(row: Row) -> list[Any]:
     """Return an item's question, and its response in each run."""
-    responses = [None if item is None else _response(item) for item in row.of_runs]
-    return [printable(row.first.question), responses]
+    return [printable(row.first.question), [_response(item) for item in row.of_runs]]
 
 
-def _response(item: Item) -> list[Any]:
+def _response(item: Item | None) -> list[Any] | None:
     """Return a response in pieces, its facts and its votes."""
+    if item is None:
+        return None
     text = redact(item.text)
     marks = item.marks
     if text != item.text:
         marks = ()  # blacking out an access key shifts the marks' places
+    text_in_pieces = [_piece(piece) for piece in pieces(text, marks)]
     facts = []
     for fact in item.facts:
         values = [[_brief(value), kind] for value, kind in fact.values]
         facts.append([_brief(fact.name), values])
-    votes = [[_brief(name), signs] for name, signs in item.votes.items()]
-    return [[_piece(piece) for piece in pieces(text, marks)], facts, votes]
+    votes = []
+    for name, signs in item.votes.items():
+        votes.append([_brief(name), signs])
+    return [text_in_pieces, facts, votes]
 
 
 def _piece(piece: Piece) -> Any:

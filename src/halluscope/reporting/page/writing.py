@@ -99,7 +99,12 @@ def _section(page: Page, number: int) -> Section:
     credits = Counter(picture.credit for picture in page.pictures.values() if picture.credit)
     if len(credits) > CREDITS:
         credits.clear()
-    items = [item for run in page.runs for item in run.items]
+    disputes = False
+    unread = False
+    for run in page.runs:
+        for item in run.items:
+            disputes = disputes or item.disputed
+            unread = unread or item.unread
     return Section(
         page=page,
         suffix=f"-{number}" if number else "",
@@ -107,8 +112,8 @@ def _section(page: Page, number: int) -> Section:
         drawings=_drawings(page.figures),
         packed=packed,
         choices=_choices(packed.index["parts"]),
-        disputes=any(item.disputed for item in items),
-        unread=any(item.unread for item in items),
+        disputes=disputes,
+        unread=unread,
         credits=credits,
     )
 
