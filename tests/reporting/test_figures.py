@@ -299,23 +299,6 @@ def test_without_matplotlib(monkeypatch):
 # Runs
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """Runs of three models in each of two benchmarks."""
-    folder = tmp_path_factory.mktemp("runs")
-    said = {
-        "one": ["A dog and a cup."],
-        "other": ["A person.", "A bus and a dog."],
-        "third": ["A dog.", "Two cats."],
-    }
-    for benchmark in (THRONE, POPE):
-        for name, responses in said.items():
-            run = made(benchmark, folder / "made", responses)
-            named = run.ready._replace(matched=run.ready.matched._replace(name=name))
-            write(run.__class__(**{**vars(run), "ready": named}), folder / benchmark.name / name)
-    return folder
-
-
 @needs("throne", "pope")
 def test_the_command(runs, tmp_path, ran, refused):
     out = tmp_path / "figures"

@@ -19,6 +19,7 @@ import platform
 import re
 import shutil
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from datetime import UTC, datetime
@@ -145,6 +146,8 @@ MATCHED = (
     *("by", "of", "sampled", "left_out", "other_prompts", "uncompared", "labels"),
     *("prompts", "origin", "version", "figures", "built"),
 )
+
+MOST_ASKED = 5  # prompts that are noted
 
 FORM = 1  # the version of the folder's format; other versions are not read
 
@@ -342,6 +345,8 @@ def _write(run: Run, folder: Path) -> None:
         **run.about,
         "rows": len(run.found),
         "matched": {name: getattr(matched, name) for name in MATCHED},
+        # the prompts that the responses say were asked, each with its number of responses
+        "asked": Counter(matched.asked).most_common(MOST_ASKED),
         "voters": poll.metadata if poll else None,
         "grader": (judge.key, is_greedy(judge)) if judge else None,
         "options": copied(run.options),

@@ -348,9 +348,10 @@ def _verdict(compared: Comparison, benchmark: Benchmark, models: Sequence[Shown]
     lines = []
     if len(pairs) == 1:
         names = {name: short(name) for name in pairs[0].names}
-        lines.append(f"{verdict(_renamed(pairs[0], names), compared, benchmark)}.")
+        line = verdict(_renamed(pairs[0], names), compared, benchmark)
+        lines.append(f"{line.removesuffix('.')}.")
     else:
-        lines += _best_of_several(pairs, benchmark)
+        lines += _best_of_several(pairs, compared, benchmark)
     lines += _hidden(compared, benchmark, models)
     return lines
 
@@ -361,7 +362,7 @@ def _renamed(pair: Compared, names: Mapping[str, str]) -> Compared:
     return replace(pair, names=(names[first], names[second]), better=better)
 
 
-def _best_of_several(pairs: Sequence[Compared], benchmark: Benchmark) -> list[str]:
+def _best_of_several(pairs: Sequence[Compared], compared: Comparison, benchmark: Benchmark) -> list[str]:
     """Say which model is best, and than which ones it is better beyond chance."""
     score_name = pairs[0].score
     in_all = set(pairs[0].names)
@@ -381,7 +382,9 @@ def _best_of_several(pairs: Sequence[Compared], benchmark: Benchmark) -> list[st
         f"{short(best)} has the best {score_name} of {len(pairs) + 1} models: "
         f"{printed(value, benchmark.is_points(score_name))}."
     ]
-    if better_than and not_better_than:
+    if score_name in compared.untested:
+        lines.append(f"Whether by more than chance is not known. {compared.untested[score_name]}")
+    elif better_than and not_better_than:
         lines.append(
             f"Beyond chance it is better than {', '.join(better_than)}; not than {', '.join(not_better_than)}."
         )
