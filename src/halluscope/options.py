@@ -4,11 +4,12 @@ A dataclass of options says all about an option in one place, its field, which `
 a value (`check_values`), the command line's `Option` (`declared`), and the help for Python (`described`).
 """
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, fields
 from textwrap import fill
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from halluscope import limits
 from halluscope.errors import WithoutEffect
@@ -18,7 +19,8 @@ from halluscope.validation import finite, flags, kind, whole, word
 T = TypeVar("T")
 
 
-class Option(NamedTuple):
+@dataclass(frozen=True)
+class Option:
     """An option of a benchmark, as the command line shows it."""
 
     name: str  # the keyword in Python; `--class-f` on the command line is `class_f`
@@ -31,6 +33,24 @@ class Option(NamedTuple):
     each: bool = False  # whether it takes one word per file of responses
     every: bool = False  # whether the word "all" stands for each of the choices in turn
     apart: tuple[str, ...] = ()  # the choices that "all" leaves out
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What `option` states about a field of a dataclass of options; its arguments are explained there."""
+
+    option: Option  # without its name, which is the field's
+    about: str
+    check: Callable[[Any], Any] | None
+    kinds: Any
+    least: Any
+    most: Any
+    what: str
+    limit: str
+    called: str
+
+
+RULE = "rule"  # the key of a field's metadata that holds its `Rule`
 
 
 def option(
@@ -69,59 +89,84 @@ def option(
         more["type"] = type(default)
     if more.get("type") is int:
         more.setdefault("metavar", "N")
-    rule = {"about": about or help, "check": check, "kinds": kinds, "range": (least, most), "what": what}
-    rule |= {"limit": limit, "called": called}
-    return field(default=default, metadata={**rule, "option": Option("", help, **more)})
+    rule = Rule(
+        option=Option("", help, **more),
+        about=about or help,
+        check=check,
+        kinds=kinds,
+        least=least,
+        most=most,
+        what=what,
+        limit=limit,
+        called=called,
+    )
+    return dataclasses.field(default=default, metadata={RULE: rule})
 
 
 def declared(kind: type) -> list[Option]:
     """Return the command line's options for a dataclass of options."""
-    return [
-        one.metadata["option"]._replace(name=one.name)
-        for one in _options(kind)
-        if one.metadata["option"].help
-    ]
+    options = []
+    for field in _option_fields(kind):
+        option = field.metadata[RULE].option
+        if option.help:
+            options.append(dataclasses.replace(option, name=field.name))
+    return options
 
 
 def usual_values(kind: type) -> dict[str, Any]:
     """Return the defaults of a dataclass of options that have one."""
-    return {one.name: one.default for one in fields(kind) if one.default is not MISSING}
+    return {field.name: field.default for field in fields(kind) if field.default is not MISSING}
 
 
 def described(kind: type) -> str:
     """Return Python's help for a dataclass of options."""
-    lines = (f"{one.name}: {one.metadata['about']}." for one in _options(kind))
-    texts = [fill(line, 116, initial_indent="    ", subsequent_indent=" " * 8) for line in lines]
-    return "\n".join([inspect.cleandoc(kind.__doc__ or ""), "", "Attributes:", *texts])
+    lines = [inspect.cleandoc(kind.__doc__ or ""), "", "Attributes:"]
+    for field in _option_fields(kind):
+        about = f"{field.name}: {field.metadata[RULE].about}."
+        lines.append(fill(about, 116, initial_indent="    ", subsequent_indent=" " * 8))
+    return "\n".join(lines)
 
 
 def check_values(options: Any) -> None:
     """Check the values of a dataclass of options, each by what its field declares."""
-    for one in _options(type(options)):
-        rule, value = one.metadata, getattr(options, one.name)
-        if value is None and one.default is None:
+    for field in _option_fields(type(options)):
+        value = getattr(options, field.name)
+        if value is None and field.default is None:
             continue
-        name, form, what = rule["called"] or one.name, rule["option"], rule["what"]
-        if rule["check"]:
-            rule["check"](value)
-        elif rule["kinds"]:
-            kind(name, value, rule["kinds"], what)
-        elif form.flag:
-            flags(**{name: value})
-        elif form.choices:
-            word(name, value, form.choices)
-        elif form.type in (int, float):
-            number: Any = whole if form.type is int else finite
-            number(name, value, *rule["range"], what)
-        if rule["limit"]:
-            limits.check(rule["limit"], value, f"{name}={short_repr(value)}")
+        rule: Rule = field.metadata[RULE]
+        name = rule.called or field.name
+        _check_value(name, value, rule)
+        if rule.limit:
+            limits.check(rule.limit, value, f"{name}={short_repr(value)}")
 
 
-def _options(kind: type) -> list[Field[Any]]:
+def _check_value(name: str, value: Any, rule: Rule) -> None:
+    if rule.check:
+        rule.check(value)
+    elif rule.kinds:
+        kind(name, value, rule.kinds, rule.what)
+    elif rule.option.flag:
+        flags(**{name: value})
+    elif rule.option.choices:
+        word(name, value, rule.option.choices)
+    elif rule.option.type is int:
+        whole(name, value, rule.least, rule.most, rule.what)
+    elif rule.option.type is float:
+        finite(name, value, rule.least, rule.most, rule.what)
+
+
+def _option_fields(kind: type) -> list[Field[Any]]:
     """Return the fields of options, a dataclass's own before those that it shares with others."""
-    return sorted(
-        (one for one in fields(kind) if "option" in one.metadata), key=lambda one: one.kw_only is True
-    )
+    own = []
+    shared = []
+    for field in fields(kind):
+        if RULE not in field.metadata:
+            continue
+        if field.kw_only is True:
+            shared.append(field)
+        else:
+            own.append(field)
+    return own + shared
 
 
 COUNT = "a whole number of responses"
@@ -177,8 +222,9 @@ class MatchingOptions:
     @property
     def text_columns(self) -> tuple[str, ...]:
         """The columns of the responses that hold the text; () to look for them."""
-        given = self.text_column or ()
-        return (given,) if isinstance(given, str) else (*given,)
+        if isinstance(self.text_column, str):
+            return (self.text_column,)
+        return tuple(self.text_column or ())
 
 
 ALL = "all"  # The word that stands for each of an option's choices, if the option allows it (`Option.every`)
@@ -188,17 +234,20 @@ def takes(kind: type) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Decorate a function of `**options` so that its signature names the fields of a dataclass of options."""
 
     def decorated(function: Callable[..., T]) -> Callable[..., T]:
-        own = inspect.signature(function)
-        parameters = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        for one in fields(kind):
+        signature = inspect.signature(function)
+        parameters = []
+        for parameter in signature.parameters.values():
+            if parameter.kind is not parameter.VAR_KEYWORD:
+                parameters.append(parameter)
+        for field in fields(kind):
             parameters.append(
                 inspect.Parameter(
-                    one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type
+                    field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type
                 )
             )
-        function.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-        annotations = {one.name: one.annotation for one in parameters}
-        annotations["return"] = own.return_annotation
+        function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        annotations = {parameter.name: parameter.annotation for parameter in parameters}
+        annotations["return"] = signature.return_annotation
         function.__annotations__ = annotations
         return function
 
@@ -207,8 +256,11 @@ def takes(kind: type) -> Callable[[Callable[..., T]], Callable[..., T]]:
 
 def defaults(function: Callable[..., Any]) -> dict[str, Any]:
     """Return a function's keyword-only parameters and their defaults."""
-    parameters = inspect.signature(function).parameters.items()
-    return {name: one.default for name, one in parameters if one.kind is one.KEYWORD_ONLY}
+    defaults = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            defaults[name] = parameter.default
+    return defaults
 
 
 def keywords(function: Callable[..., Any]) -> set[str]:
@@ -222,24 +274,25 @@ def taken(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str,
     return {name: value for name, value in options.items() if name in known}
 
 
-def build(kind: type[T], options: Mapping[str, Any], of: str, **defaults: Any) -> T:
-    """Make a dataclass of options."""
-    check(options, {field.name for field in fields(kind)}, of)  # type: ignore[arg-type]
+def build(kind: type[T], options: Mapping[str, Any], owner: str, **defaults: Any) -> T:
+    """Make a dataclass of options; `owner` is whose options they are, for errors."""
+    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    check(options, known, owner)
     return kind(**(defaults | dict(options)))
 
 
-def check(given: Iterable[str], known: Iterable[str], of: str) -> None:
+def check(names: Iterable[str], known: Iterable[str], owner: str) -> None:
     """Check the names of options."""
-    check_names(f"{of} has no option", given, sorted(known))
+    check_names(f"{owner} has no option", names, sorted(known))
 
 
 def check_names(lacking: str, names: Iterable[str], known: Iterable[str]) -> None:
     """Refuse a name of something that does not exist, in a sentence that begins with `lacking`."""
-    known = [*known]
+    known_names = list(known)
     for name in names:
-        if name not in known:
+        if name not in known_names:
             raise ValueError(
-                f"{lacking} {name!r:.80}.{nearest(name, known)} The known ones are {', '.join(known)}."
+                f"{lacking} {name!r:.80}.{nearest(name, known_names)} The known ones are {', '.join(known_names)}."
             )
 
 
@@ -273,4 +326,6 @@ def nearest(name: str, known: Sequence[str]) -> str:
     import difflib
 
     near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    if not near:
+        return ""
+    return f" Did you mean {near[0]!r}?"

@@ -26,11 +26,11 @@ def benchmarks() -> list[Benchmark]:
 def benchmark(name: str) -> Benchmark:
     """Return the record of this name, or of the dataset of this name."""
     kind("the benchmark's name", name, str, "a name such as 'throne'")
-    found = listed(name)
-    if found is None:
+    entry = listed(name)
+    if entry is None:
         check_names("There is no benchmark", [name], names())
-    assert found is not None, "a name that is known is listed"
-    return _record(found.name)
+    assert entry is not None, "a name that is known is listed"
+    return _record(entry.name)
 
 
 def dataset(name: str) -> Dataset:
@@ -62,7 +62,7 @@ def _datasets_of(records: Sequence[Benchmark]) -> list[Dataset]:
 def names() -> list[str]:
     """Return the names of all packages, and then those of their datasets that are not such a name."""
     packages = [benchmark.name for benchmark in LISTED]
-    return list(dict.fromkeys([*packages, *dataset_names()]))
+    return list(dict.fromkeys(packages + dataset_names()))
 
 
 def dataset_names() -> list[str]:
@@ -95,5 +95,8 @@ def _record(name: str) -> Benchmark:
     module = importlib.import_module(f"{PACKAGES}.{name}")
     if not hasattr(module, "BENCHMARK"):
         module = importlib.import_module(f"{PACKAGES}.{name}.metric")
-    record: Benchmark = module.METRIC if hasattr(module, "METRIC") else module.BENCHMARK
+    if hasattr(module, "METRIC"):
+        record: Benchmark = module.METRIC
+    else:
+        record = module.BENCHMARK
     return record

@@ -66,7 +66,10 @@ def typed(words: Iterable[str]) -> str:
     >>> typed(["inspect", "my file.json"])
     "halluscope inspect 'my file.json'"
     """
-    return shlex.join(["halluscope", *map(one_line, words)])
+    command = ["halluscope"]
+    for word in words:
+        command.append(one_line(word))
+    return shlex.join(command)
 
 
 def short_repr(value: Any, longest: int = 80) -> str:
