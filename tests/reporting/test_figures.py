@@ -208,15 +208,6 @@ def test_a_drawing_on_a_page_holds_nothing_that_runs_or_comes_from_elsewhere(hos
                 assert re.findall(r"url\((?!#)", value) == []
 
 
-def test_names_are_only_text(hostile):
-    """Each name is shown unchanged, on one line, shortened if it is long."""
-    names = {figures.short(name) for name in HOSTILE if name}
-    assert names <= {*texts(hostile[-1])}
-    assert max(map(len, names)) == figures.LONGEST
-    assert {figures.short(name) for name in HOSTILE[5:9]} <= {*texts(hostile[1])}
-    assert figures.short("a" * 20 + "b" * 20).endswith("b" * figures.KEPT)
-
-
 @pytest.mark.parametrize("form", FORMATS)
 def test_the_same_numbers_give_the_same_file(form):
     """At any time, and with any settings of the user's matplotlib."""

@@ -182,11 +182,6 @@ def test_facts_that_are_the_same_for_all_models_stand_once():
     assert index(shown(run("yes")))["common"] == []
 
 
-def test_warnings_of_all_runs_stand_once():
-    whole = "".join(parts(small_page()))
-    assert whole.count("It is made up.") == 1 and whole.count("Half of it is right.") == 2
-
-
 def test_a_page_is_written_as_a_whole_or_not_at_all(tmp_path):
     file = tmp_path / "page.html"
     write(Page("Nothing", "", [], [], [], []), file)

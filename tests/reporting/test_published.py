@@ -1,21 +1,18 @@
 """Published scores are consistent; `perf/published_tables.py` compares them with the papers' text."""
 
 import csv
-from pathlib import Path
 
 import pytest
 
 from halluscope import registry
 from halluscope.paths import PACKAGE
 from halluscope.reporting import published
-from tests.small_datasets import needs
 
 NO_SHARES = {
     *("pct_diff", "median_characters", "words", "words_parallel", "rank", "score", "questions", "images"),
     *("edited_questions", "edited_images", "no_visual", "original", "edited", "responses", "evaluated"),
     *("judgements", "errors", "false_positives", "hallucinations", "misclassifications"),
 }
-ROOT = Path(__file__).parents[2]
 
 
 def cells(file):
@@ -67,16 +64,6 @@ def test_each_cell_is_read(table):
                 assert isinstance(row.printed[column], int) == ("." not in text)
 
 
-@needs("hqm")
-def test_hqms_tables_are_whole_and_in_the_papers_order():
-    names = [name.partition(" [")[0] for name, _ in published.load("hqm").results]
-    assert names == ["POPE", "AMBER-d", "AMBER-g", "OpenCHAIR", "MMHal", "GAVIE", "HQH"]
-    assert published.tables()["hqm"].rows()[1].lists == {"types": ["object", "attribute", "scene"]}
-    assert "content" not in published.load("hqm").results[-1][1]  # HQH is its authors' own
-    leaders = published.load("hqm_leaderboards").results
-    assert [row["rank"] for _, row in leaders] == [1, 2, 3, 4, 5] * 4
-
-
 @pytest.mark.parametrize("benchmark", registry.benchmarks(), ids=lambda benchmark: benchmark.name)
 def test_public_files_about_the_same_data_stand_apart(benchmark):
     file = PACKAGE / "benchmarks" / benchmark.name / "public_files.csv"
@@ -99,26 +86,3 @@ def test_public_files_about_the_same_data_stand_apart(benchmark):
                 assert cell.value == (float(public[column]) if public[column] else None)
             shown = [column for column in header[5:] if public[column]]
             assert shown and set(shown) <= set(table.header)
-
-
-@needs("throne")
-def test_votes_of_throne():
-    """Nine votes that agree are Table 1; a majority of nine leaves nothing out."""
-    table_1 = published.load("throne_coco").results
-    rows = published.load("throne_votes").results
-    of_nine = {name.partition(" [")[0]: row for name, row in rows if "9 of 9" in name}
-    for model, row in of_nine.items():
-        model = {"MiniGPT-4": "MiniGPT4"}.get(model, model)  # as each table prints it
-        same = next(scores for known, scores in table_1 if known.startswith(f"{model} ["))
-        both = row.keys() & same.keys()
-        assert both and {score: row[score] for score in both} == {score: same[score] for score in both}
-    assert len(of_nine) == 10
-    assert {row["ignored"] for name, row in rows if "5 of 9" in name} == {0.0}
-
-
-@needs("hallusionbench")
-def test_hallusionbenchs_questions_add_up():
-    rows = dict(published.load("hallusionbench_questions").results)
-    total = rows.pop("Overall")
-    for column in total:
-        assert sum(row.get(column, 0) for row in rows.values()) == total[column]

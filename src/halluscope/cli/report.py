@@ -1,6 +1,7 @@
 """Writes a page that shows what went wrong in runs, figures of them, and their worst responses."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,6 @@ from halluscope.errors import RunError
 from halluscope.files.writing import check_new, new_file
 from halluscope.reporting.figures import CAPTIONS, FORMATS
 from halluscope.reporting.figures import write as write_figures
-from halluscope.reporting.page.content import Book, Page
 from halluscope.reporting.page.writing import write
 from halluscope.reporting.report_items import Shown
 from halluscope.reporting.worst import worst_csv, worst_text
@@ -76,8 +76,8 @@ def report(
     if worst:
         show_worst(scored, worst, out)
     elif out is not None:
-        wanted = Wanted(dataset, images, credits)
-        write_page(runs, scored, wanted, resampling.bootstrapped(), out)
+        where = Wanted(dataset, images, credits)
+        write_page(runs, scored, where, resampling.bootstrapped(), out)
 
 
 def draw_figures(
@@ -125,33 +125,48 @@ def show_worst(runs: Mapping[str, Run], count: int, out: Path | None) -> None:
 # The page
 
 
+@dataclass(frozen=True)
+class Content:
+    """What a page shows of a benchmark."""
+
+    runs: Mapping[str, Run]
+    models: Sequence[Shown]
+
+    @property
+    def responses(self) -> int:
+        return sum(len(model.items) for model in self.models)
+
+    @property
+    def images(self) -> set[str]:
+        """The names of the images that the models were shown."""
+        names: set[str] = set()
+        for model in self.models:
+            for item in model.items:
+                if item.image is not None:
+                    names.add(item.image)
+        return names
+
+
 def write_page(
-    paths: Sequence[Path], runs: Mapping[str, Run], wanted: Wanted, resampling: Bootstrap, out: Path
+    paths: Sequence[Path], runs: Mapping[str, Run], where: Wanted, resampling: Bootstrap, out: Path
 ) -> None:
     """Write a page of runs; each benchmark has a tab if there are several."""
-    groups = by_benchmark(runs)
-    models_of = {name: all_shown(group) for name, group in groups.items()}
-    images_of = {name: _images(models) for name, models in models_of.items()}
-    count = sum(len(images) for images in images_of.values())
-    pages: list[Page] = []
-    for name, group in groups.items():
-        pictures = find_pictures(wanted, group, images_of[name], count)
-        page_of_benchmark = page(models_of[name], pictures, group, resampling)
+    contents = [Content(group, all_shown(group)) for group in by_benchmark(runs).values()]
+    images = sum(len(content.images) for content in contents)
+    responses = 0
+    pictures_shown = 0
+    pages = []
+    for content in contents:
+        pictures = find_pictures(where, content.runs, content.images, images)
+        page_of_benchmark = page(content.models, pictures, content.runs, resampling)
         if UNCOMPARED in page_of_benchmark.facts:
             tell(f"{UNCOMPARED}: {page_of_benchmark.facts[UNCOMPARED]}")
         pages.append(page_of_benchmark)
-    whole: Page | Book = pages[0]
-    if len(pages) > 1:
-        whole = book(pages, runs, paths, [figure.on_page for figure in against_each_other(runs)])
-    write(whole, out)
-    responses = sum(len(model.items) for models in models_of.values() for model in models)
-    pictures_shown = sum(len(page_of_benchmark.pictures) for page_of_benchmark in pages)
+        responses += content.responses
+        pictures_shown += len(pictures)
+    if len(pages) == 1:
+        write(pages[0], out)
+    else:
+        figures = [figure.on_page for figure in against_each_other(runs)]
+        write(book(pages, runs, paths, figures), out)
     say(f"{one_line(out)}: {responses:,} responses, {pictures_shown:,} images")
-
-
-def _images(models: Sequence[Shown]) -> set[str]:
-    """Return the names of the images that models were shown."""
-    names: set[str] = set()
-    for model in models:
-        names.update(item.image for item in model.items if item.image is not None)
-    return names

@@ -426,8 +426,11 @@ def of_two_benchmarks(first: Axis, second: Axis, models: Sequence[Compared]) -> 
         ValueError: if there are fewer than three models.
         MissingExtra: if matplotlib, or scipy for the correlation, is not installed.
     """
-    first_values = [model.first.value for model in models]
-    second_values = [model.second.value for model in models]
+    first_values = []
+    second_values = []
+    for model in models:
+        first_values.append(model.first.value)
+        second_values.append(model.second.value)
     correlation = correlations(first_values, second_values, Bootstrap(0))
     spearman = correlation["spearman"]["value"]
     are_shares = not first.is_points and not second.is_points

@@ -253,13 +253,14 @@ def pieces(text: str, marks: Sequence[Mark]) -> list[Piece]:
     for mark in marks:
         cuts.add(mark.start)
         cuts.add(mark.end)
-    coming = sorted(marks, key=lambda mark: mark.start)
-    coming.reverse()  # the next mark is last
-    open_marks: list[Mark] = []  # those that began before a piece's end, and have not ended
+    in_order = sorted(marks, key=lambda mark: mark.start)
+    begun = 0  # how many of them begin at a piece's start or before it
+    open_marks: list[Mark] = []  # those of them that hold the piece
     cut_pieces = []
     for start, end in pairwise(sorted(cuts)):
-        while coming and coming[-1].start <= start:
-            open_marks.append(coming.pop())
+        while begun < len(in_order) and in_order[begun].start <= start:
+            open_marks.append(in_order[begun])
+            begun += 1
         open_marks = [mark for mark in open_marks if end <= mark.end]
         cut_pieces.append(_piece(text[start:end], open_marks))
     return cut_pieces

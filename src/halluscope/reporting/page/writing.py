@@ -15,6 +15,7 @@ from halluscope.reporting.page.content import Book, Figure, Headline, Page
 from halluscope.reporting.page.drawings import drawing
 from halluscope.reporting.page.html_template import template
 from halluscope.reporting.page.packing import Packed, pack
+from halluscope.reporting.report_items import Item
 from halluscope.sanitize import printable
 
 CREDITS = 40  # the most credits of images that the page lists at its end; each is also shown below its image
@@ -96,15 +97,6 @@ class Section:
 
 def _section(page: Page, number: int) -> Section:
     packed = pack(page)
-    credits = Counter(picture.credit for picture in page.pictures.values() if picture.credit)
-    if len(credits) > CREDITS:
-        credits.clear()
-    disputes = False
-    unread = False
-    for run in page.runs:
-        for item in run.items:
-            disputes = disputes or item.disputed
-            unread = unread or item.unread
     return Section(
         page=page,
         suffix=f"-{number}" if number else "",
@@ -112,10 +104,26 @@ def _section(page: Page, number: int) -> Section:
         drawings=_drawings(page.figures),
         packed=packed,
         choices=_choices(packed.index["parts"]),
-        disputes=disputes,
-        unread=unread,
-        credits=credits,
+        disputes=any(item.disputed for item in _items(page)),
+        unread=any(item.unread for item in _items(page)),
+        credits=_credits(page),
     )
+
+
+def _items(page: Page) -> Iterator[Item]:
+    for run in page.runs:
+        yield from run.items
+
+
+def _credits(page: Page) -> dict[str, int]:
+    """Return how many images have each credit; {} if there are too many credits to list."""
+    credits: Counter[str] = Counter()
+    for picture in page.pictures.values():
+        if picture.credit:
+            credits[picture.credit] += 1
+    if len(credits) > CREDITS:
+        return {}
+    return credits
 
 
 def _shared_warnings(headlines: Sequence[Headline]) -> list[str]:
@@ -134,7 +142,11 @@ def _choices(parts_of_items: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
     values: dict[str, list[str]] = {}
     for name, value in parts_of_items:
         values.setdefault(name, []).append(value)
-    return {name: sorted(several) for name, several in values.items() if len(several) > 1}
+    choices = {}
+    for name, several in values.items():
+        if len(several) > 1:
+            choices[name] = sorted(several)
+    return choices
 
 
 def _drawings(figures: Sequence[Figure]) -> list[Markup]:
