@@ -7,6 +7,7 @@ import pytest
 from halluscope import registry
 from halluscope.paths import PACKAGE
 from halluscope.reporting import published
+from tests.small_datasets import needs
 
 NO_SHARES = {
     *("pct_diff", "median_characters", "words", "words_parallel", "rank", "score", "questions", "images"),
@@ -86,3 +87,16 @@ def test_public_files_about_the_same_data_stand_apart(benchmark):
                 assert cell.value == (float(public[column]) if public[column] else None)
             shown = [column for column in header[5:] if public[column]]
             assert shown and set(shown) <= set(table.header)
+
+
+@needs("throne")
+@pytest.mark.parametrize("name", ["throne_coco", "throne_objects365"])
+def test_thrones_f_is_that_of_the_printed_means(name):
+    rows = published.load(name).results
+    assert len(rows) == 11
+    for model, row in rows:
+        for kind in ("all", "cls"):
+            if (name, model, kind) == ("throne_coco", "LLaVA-Mistral [FLAN-T5, class_f mean]", "cls"):
+                continue  # as printed: the one row whose F is not that of the printed means
+            p, r = row[f"precision_{kind}"], row[f"recall_{kind}"]
+            assert row[f"f1_{kind}"] == pytest.approx(2 * p * r / (p + r), abs=4e-3), (name, model)

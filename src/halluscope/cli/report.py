@@ -18,8 +18,9 @@ from halluscope.reporting.page.writing import write
 from halluscope.reporting.report_items import Shown
 from halluscope.reporting.worst import worst_csv, worst_text
 from halluscope.runs.figures import against_each_other, draw
-from halluscope.runs.folder import Run, benchmark_of, checked
+from halluscope.runs.folder import checked
 from halluscope.runs.page import UNCOMPARED, all_shown, book, by_benchmark, page
+from halluscope.runs.run import Run, benchmark_of
 from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import say, say_coloured, tell

@@ -1,6 +1,6 @@
 """Finds the rows that responses without an image belong to, by the questions that they state in their order."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -42,8 +42,9 @@ def image_by_image(asked: Sequence[Asked], questions: Sequence[str]) -> list[int
     Returns:
         The indices of the rows, one for each of the first responses.
     """
-    blocks = [*_blocks(asked), Block(asked, [])]
-    padded = [*questions, *questions[-1:]]
+    blocks = _blocks(asked)
+    blocks.append(Block(asked, []))
+    padded = list(questions) + list(questions[-1:])
     rows: list[int] = []
     number = 0
     last = NOWHERE  # the last row of the image that was answered
@@ -67,6 +68,63 @@ def image_by_image(asked: Sequence[Asked], questions: Sequence[str]) -> list[int
         rows.append(place)
         last = max(place, last)
     return rows
+
+
+def images_in_any_order(
+    asked: Sequence[Asked], questions: Sequence[str], answers: Sequence[str]
+) -> list[int]:
+    """Return the rows that the first responses answer, up to the first response that fits no row.
+
+    Responses come image by image, and images in any order. Of images with the same questions, the first is taken that
+    has the right answers that the responses state; where these do not decide which answers are right, none is taken.
+
+    Args:
+        asked: the dataset's rows, as many about each image.
+        questions: the question that each response states.
+        answers: the right answer that each response states; "" for none.
+
+    Returns:
+        The indices of the rows, one for each of the first responses.
+    """
+    places_of: dict[Hashable, list[int]] = {}
+    for place, row in enumerate(asked):
+        places_of.setdefault(row.image, []).append(place)
+    alike: dict[Hashable, list[AnsweredImage]] = {}  # by their questions
+    sizes = set()
+    for places in places_of.values():
+        image = AnsweredImage(asked, places)
+        alike.setdefault(frozenset(image.answers), []).append(image)
+        sizes.add(len(image.answers))
+    if len(sizes) != 1:
+        return []
+    (size,) = sizes
+    rows: list[int] = []
+    for begin in range(0, len(questions), size):
+        stated = dict(zip(questions[begin : begin + size], answers[begin : begin + size], strict=True))
+        candidates = alike.get(frozenset(stated), [])
+        fitting = [image for image in candidates if image.has(stated)]
+        if not fitting or any(image.answers != fitting[0].answers for image in fitting):
+            break
+        candidates.remove(fitting[0])
+        for question in stated:
+            rows.append(fitting[0].places[question])
+    return rows
+
+
+class AnsweredImage:
+    """The questions about an image, with their places among the rows and their right answers."""
+
+    def __init__(self, asked: Sequence[Asked], places: Sequence[int]) -> None:
+        self.places: dict[str, int] = {}
+        self.answers: dict[str, str] = {}
+        for place in places:
+            row = asked[place]
+            self.places[row.question] = place
+            self.answers[row.question] = str(row.answer).casefold()
+
+    def has(self, stated: Mapping[str, str]) -> bool:
+        """Whether stated right answers, where there are any, are the image's."""
+        return all(answer in ("", self.answers[question]) for question, answer in stated.items())
 
 
 class Block:

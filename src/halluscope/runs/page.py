@@ -41,16 +41,12 @@ from halluscope.reporting.tables import (
     score,
 )
 from halluscope.responses.matching import AS_YES_NO, NOT_COMPARED, Matched
+from halluscope.runs.caveats import caveats
 from halluscope.runs.comparing import Compared, Comparison, compare
 from halluscope.runs.comparison_report import of_differences, of_parts, verdict, with_the_best
-from halluscope.runs.folder import Run, benchmark_of, view
-from halluscope.runs.results import (
-    beside,
-    caveats,
-    of_results,
-    with_best,
-    with_choices,
-)
+from halluscope.runs.folder import view
+from halluscope.runs.results import beside, of_results, with_best, with_choices
+from halluscope.runs.run import Run, benchmark_of
 from halluscope.runs.table import table
 from halluscope.sanitize import one_line, short_repr
 from halluscope.scoring import Ready

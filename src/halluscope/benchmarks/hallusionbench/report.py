@@ -90,7 +90,12 @@ class HallusionBenchReport(JudgedReport):
     # Results
 
     def tables(
-        self, results: Named, rows: Sequence[Any] = (), protocol: str = OFFICIAL, **options: Any
+        self,
+        results: Named,
+        rows: Sequence[Any] = (),
+        protocol: str = OFFICIAL,
+        details: bool = True,
+        **options: Any,
     ) -> list[Table]:
         with_coin = list(results)
         if rows:
@@ -98,12 +103,14 @@ class HallusionBenchReport(JudgedReport):
         best = ranked(with_coin, "aAcc")
         groups = group_table(results, "aAcc")
         header = [PAPER_NAMES.get(name, name) for name in groups.header]
-        return [
+        tables = [
             table(best, self.columns, name="table 2"),
             table(best, ANALYSIS, self.metric.is_points, name="table 3"),
-            self.categories(results),
-            groups._replace(header=header),
         ]
+        if details:
+            tables.append(self.categories(results))
+        tables.append(groups._replace(header=header))
+        return tables
 
     def categories(self, results: Named) -> Table:
         """Return the table of the scores in each category."""
@@ -116,7 +123,9 @@ class HallusionBenchReport(JudgedReport):
                 for column in BY_CATEGORY:
                     line.append(score(result, name_of(column, category)))
                 lines.append(line)
-        return Table("categories", ["responses", "category", *BY_CATEGORY], lines, left=2, ranked=True)
+        header = ["responses", "category"]
+        header += BY_CATEGORY
+        return Table("categories", header, lines, left=2, ranked=True)
 
     def sizes(self, result: Values) -> Iterator[str]:
         yield f"{result['questions']:,} questions, {result['pairs']:,} pairs, {result['figures']:,} figures"
@@ -191,7 +200,9 @@ class HallusionBenchReport(JudgedReport):
         return float(not row["aAcc"])
 
     def asks(self, row: Values) -> tuple[str, dict[str, tuple[Any, int]]]:
-        return super().asks({**row, "right": row["aAcc"]})
+        with_right = dict(row)
+        with_right["right"] = row["aAcc"]
+        return super().asks(with_right)
 
 
 def share_right(name: str, right: Sequence[bool]) -> Fact:
