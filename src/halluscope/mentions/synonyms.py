@@ -1,9 +1,10 @@
-"""CHAIR's synonym list: which words stand for which of COCO's 80 classes.
+"""Lists of synonyms: which words stand for which of COCO's 80 classes.
 
-The list is the authors' file (BSD-2-Clause), which is not part of this package: the user names it, or it is fetched
-once and checked by its sha256.
+The published lists are their authors' files, which are not part of this package: the user names one, or it is fetched
+once. They are known by their sha256.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,17 +15,41 @@ from halluscope.paths import path_of
 from halluscope.sanitize import short_repr
 from halluscope.validation import kind
 
-URL = "https://raw.githubusercontent.com/LisaAnne/Hallucination/master/data/synonyms.txt"
-SHA256 = "b685537b36fe21b791c87151b96a991ceb582edff19f3da204dcc7a7905502f2"
-
 NAMES = "names"  # stands for a list of the class names alone
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published synonym list."""
+
+    name: str  # in a signature
+    title: str
+    url: str
+    sha256: str
+
+
+# BSD-2-Clause
+OFFICIAL = Published(
+    "official",
+    "CHAIR's synonym list",
+    "https://raw.githubusercontent.com/LisaAnne/Hallucination/master/data/synonyms.txt",
+    "b685537b36fe21b791c87151b96a991ceb582edff19f3da204dcc7a7905502f2",
+)
+
+# The official list with "brother", "pedestrian", "coffee table" and "remote control"
+REFINED = Published(
+    "refined",
+    "RLAIF-V's refined synonym list",
+    "https://raw.githubusercontent.com/RLHF-V/RLAIF-V/main/eval/data/synonyms_refine.txt",
+    "681041d2958d7871ed6fa69c3108f34aa6a0a354eb53ed4c5a425e65f86bc72a",
+)
 
 
 @dataclass(frozen=True)
 class Synonyms:
     """A synonym list."""
 
-    name: str  # "official", `NAMES`, or "other-" with a digest
+    name: str  # of a published list, `NAMES`, or "other-" with a digest
     class_of: dict[str, str]  # word or double word -> class
 
 
@@ -33,8 +58,10 @@ def check_path(path: Any) -> None:
     kind("synonyms", path, str | Path | None, f"the path of a synonym list, {NAMES!r}, or None")
 
 
-def load(path: str | Path | None = None, allow_other: bool = False) -> Synonyms:
-    """Read a synonym list, by default the official one; `NAMES` has each class's name alone.
+def load(
+    path: str | Path | None = None, allow_other: bool = False, known: Sequence[Published] = (OFFICIAL,)
+) -> Synonyms:
+    """Read a synonym list, by default the first of the known ones; `NAMES` has each class's name alone.
 
     It has one line per class, with the class name first. Words are separated by a comma and one space, as in the
     published script. So a word after two spaces keeps one and is never found (" motor bike", " cheesecake" in the
@@ -46,18 +73,28 @@ def load(path: str | Path | None = None, allow_other: bool = False) -> Synonyms:
     check_path(path)
     if path == NAMES:
         return Synonyms(NAMES, {name: name for name in vocabularies.load("coco").classes})
-    file = path_of(path or fetch.download(Upstream(URL, SHA256), "synonyms=... (--synonyms)"))
+    if path is None:
+        path = fetch.download(Upstream(known[0].url, known[0].sha256), "synonyms=... (--synonyms)")
+    file = path_of(path)
+    return Synonyms(_name_of(file, allow_other, known), _class_of(_lines(file), file))
+
+
+def _name_of(file: Path, allow_other: bool, known: Sequence[Published]) -> str:
+    """Return the name of a list by its sha256; one that is not known is an error unless others are allowed."""
+    from halluscope.building import fetch
+
     sha256 = fetch.sha256_of(file)
-    name = "official"
-    if sha256 != SHA256:
-        if not allow_other:
-            raise ValueError(
-                f"{file} is not CHAIR's synonym list: its sha256 is {sha256}, expected {SHA256} ({URL}). "
-                "CHAIR scores from another list cannot be compared; pass allow_other_synonyms=True "
-                "(--allow-other-synonyms) if you mean it. The signature then says so."
-            )
-        name = f"other-{sha256[:8]}"
-    return Synonyms(name, _class_of(_lines(file), file))
+    for published in known:
+        if published.sha256 == sha256:
+            return published.name
+    if allow_other:
+        return f"other-{sha256[:8]}"
+    titles = " or ".join(published.title for published in known)
+    expected = " or ".join(f"{published.sha256} ({published.url})" for published in known)
+    raise ValueError(
+        f"{file} is not {titles}: its sha256 is {sha256}, expected {expected}. Scores from another list cannot be "
+        "compared; pass allow_other_synonyms=True (--allow-other-synonyms) if you mean it. The signature then says so."
+    )
 
 
 def _lines(file: Path) -> list[list[str]]:
