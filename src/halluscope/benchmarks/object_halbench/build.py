@@ -118,10 +118,11 @@ def read_objects(
     """Return the COCO classes in each image: from COCO's folder, or from a file of image id -> objects."""
     objects_of: dict[int, Sequence[str]]
     if source.is_dir():
+        instances = annotations(source, INSTANCES)
+        captions = annotations(source, CAPTIONS)
         listed = synonym_lists.load(synonyms, known=LISTS)
         reader = CaptionReader(listed.class_of, lemmas.words)
-        files = [annotations(source, INSTANCES), annotations(source, CAPTIONS)]
-        objects_of = dict(ground_truth(*files, reader, only=image_ids))
+        objects_of = dict(ground_truth(instances, captions, reader, only=image_ids))
     else:
         if synonyms is not None:
             raise BuildError(
@@ -157,7 +158,9 @@ def annotations(folder: Path, name: str) -> Path:
     for file in (folder / name, folder / "annotations" / name):
         if file.is_file():
             return file
-    raise BuildError(f"--objects {folder} holds no {name}; expected the folder of COCO's annotations of 2014.")
+    raise BuildError(
+        f"--objects {folder} holds no {name}; expected the folder of COCO's annotations of 2014."
+    )
 
 
 def image_of(row: Image) -> str:
@@ -188,7 +191,7 @@ CHAIR's cache has them, image id -> classes; from COCO's folder they are read he
         ),
         Option(
             "synonyms",
-            "the list of synonyms for COCO's captions: the refined one, or CHAIR's (default: the refined one is fetched)",
+            "the list of synonyms that reads COCO's captions: the refined one (default: fetched), or CHAIR's",
             type=path_of,
             metavar="FILE",
         ),

@@ -37,14 +37,14 @@ class NameReader:
 
     @classmethod
     def of(cls, class_of: Mapping[str, str], words_of: ReadWords, nouns_of: ReadWords) -> "NameReader":
-        """Return the reader of a list, whose words may have spaces around them."""
-        stripped = {word.strip(): name for word, name in class_of.items()}
+        """Return the reader of a list, whose words may have spaces around them, and capital letters."""
+        plain = {word.strip().lower(): name for word, name in class_of.items()}
         double_words = dict(DOUBLE_WORDS)
-        for word in stripped:
-            parts = tuple(word.split())
-            if len(parts) == 2:
-                double_words[parts] = word
-        return cls(stripped, double_words, words_of, nouns_of)
+        for word in plain:
+            first, _, second = word.partition(" ")
+            if second:
+                double_words[first, second] = word
+        return cls(plain, double_words, words_of, nouns_of)
 
     def read(self, names: Iterable[str]) -> Mentions:
         """Return what names mention: each word once."""

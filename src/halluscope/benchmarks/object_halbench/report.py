@@ -27,7 +27,7 @@ class ObjectHalBenchReport(ScoresReport):
     columns = ("chair_s_refine", "chair_s", "chair_i", "recall", "mean_words:.1f")
     intervals = {"chair_s_refine": "chair_s_refine", "chair_i": "chair_i"}
     meaning_defined = (
-        "Of 100 responses that name a COCO object, {chair_s_refine} name one that is not in the image; of 100 mentions, "
+        "Of 100 responses that name a COCO object, {chair_s_refine} name one that is not in the image; of 100 mentions "
         "{chair_i} do."
     )
     meaning_undefined = "The rate is undefined: no response names a COCO object."
