@@ -309,6 +309,7 @@ def test_a_reply_that_is_no_list_is_counted(own):
         ('["dog", "cup"]', ["dog", "cup"]),
         ('```json\n["dog"]\n```', ["dog"]),
         ('The objects are:\n["dog"]', ["dog"]),
+        ('Here they are:\n```json\n["dog"]\n```\nThat is all.', ["dog"]),
         ('["dog"]\nThat is all.', None),
         ("[]", []),
         ("()", []),

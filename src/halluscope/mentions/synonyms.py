@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from halluscope import vocabularies
+from halluscope.building import fetch
+from halluscope.building.spec import Upstream
 from halluscope.files.opening import read_text
 from halluscope.paths import path_of
 from halluscope.sanitize import short_repr
@@ -67,9 +69,6 @@ def load(
     published script. So a word after two spaces keeps one and is never found (" motor bike", " cheesecake" in the
     official list), nor is one with a capital letter ("iPhone").
     """
-    from halluscope.building import fetch
-    from halluscope.building.spec import Upstream
-
     check_path(path)
     if path == NAMES:
         return Synonyms(NAMES, {name: name for name in vocabularies.load("coco").classes})
@@ -81,19 +80,20 @@ def load(
 
 def _name_of(file: Path, allow_other: bool, known: Sequence[Published]) -> str:
     """Return the name of a list by its sha256; one that is not known is an error unless others are allowed."""
-    from halluscope.building import fetch
-
     sha256 = fetch.sha256_of(file)
+    titles = []
+    expected = []
     for published in known:
         if published.sha256 == sha256:
             return published.name
+        titles.append(published.title)
+        expected.append(f"{published.sha256} ({published.url})")
     if allow_other:
         return f"other-{sha256[:8]}"
-    titles = " or ".join(published.title for published in known)
-    expected = " or ".join(f"{published.sha256} ({published.url})" for published in known)
     raise ValueError(
-        f"{file} is not {titles}: its sha256 is {sha256}, expected {expected}. Scores from another list cannot be "
-        "compared; pass allow_other_synonyms=True (--allow-other-synonyms) if you mean it. The signature then says so."
+        f"{file} is not {' or '.join(titles)}: its sha256 is {sha256}, expected {' or '.join(expected)}. Scores from "
+        "another list cannot be compared; pass allow_other_synonyms=True (--allow-other-synonyms) if you mean it. The "
+        "signature then says so."
     )
 
 

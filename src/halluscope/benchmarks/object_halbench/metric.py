@@ -20,7 +20,7 @@ from halluscope.benchmarks.object_halbench.reading import FEW_WORDS, NAMES, PROM
 from halluscope.cores import map_texts
 from halluscope.judged import AUTHORS, OURS, PART, Adds, Judged, JudgedOptions
 from halluscope.judged import Readings as JudgedReadings
-from halluscope.judging.options import GIVEN, given_verdicts_option, judge_option, max_tokens_option
+from halluscope.judging.options import GIVEN, judge_option, max_tokens_option
 from halluscope.judging.verdict_prompts import VerdictPrompt
 from halluscope.judging.verdicts import NOBODY, Criterion
 from halluscope.judging.verdicts import Judged as Verdicts
@@ -96,11 +96,14 @@ class ObjectHalBenchOptions(JudgedOptions):
         check=check_reader,
         metavar="NAME",
     )
-    objects: Sequence[Any] | None = given_verdicts_option(
-        "image_id and objects, a list of names",
-        "reads responses",
-        "the names of the objects in each response, one list per row; None for a response whose names are not known. "
-        "If given, no judge is asked and no response is read",
+    objects: Sequence[Any] | None = option(
+        None,
+        "a file for each of --responses, with image_id and objects, a list of names; no response is read then",
+        about="the names of the objects in each response, one list per row; None for a response whose names are not "
+        "known. If given, no judge is asked and no response is read",
+        many=True,
+        metavar="FILE",
+        each=True,
     )
 
     def __post_init__(self) -> None:
@@ -328,12 +331,11 @@ The headline is the share of descriptions with a hallucinated object, among thos
 
     def by_repeat(self, sums: Counts) -> Scores:
         means = super().by_repeat(sums)
-        part = {name: counts[..., PART] for name, counts in sums.items()}
         return {
             "chair_s_refine": means["chair_s_refine"],
             "chair_s": means["chair_s"],
-            "chair_i": ratio(part[FALSE], part[MENTIONS]),
-            "recall": ratio(part[FOUND], part[PRESENT]),
+            "chair_i": ratio(sums[FALSE][..., PART], sums[MENTIONS][..., PART]),
+            "recall": ratio(sums[FOUND][..., PART], sums[PRESENT][..., PART]),
             "named": means["named"],
             MEAN_WORDS: means[MEAN_WORDS],
         }
@@ -440,11 +442,17 @@ def shown_mentions(mentions: Mentions | None, row: Image) -> dict[str, Any]:
     if mentions is None:
         return {"mentions": [], "places": [], "found": [], "hallucinated": [], "missed": []}
     present = set(row.objects)
-    classes = list(dict.fromkeys(mentions.objects))
+    found = []
+    hallucinated = []
+    for name in dict.fromkeys(mentions.objects):
+        if name in present:
+            found.append(name)
+        else:
+            hallucinated.append(name)
     return {
         "mentions": [list(mention) for mention in zip(mentions.words, mentions.objects, strict=True)],
         "places": mentions.places,
-        "found": [name for name in classes if name in present],
-        "hallucinated": [name for name in classes if name not in present],
-        "missed": sorted(present.difference(classes)),
+        "found": found,
+        "hallucinated": hallucinated,
+        "missed": sorted(present.difference(found)),
     }

@@ -53,9 +53,13 @@ class NameReader:
             words.update(dict.fromkeys(self.words(name)))
         if "toilet" in words:  # a "seat" is then its seat
             words.pop("seat", None)
-        mentioned = [word for word in words if word in self.class_of]
-        objects = [self.class_of[word] for word in mentioned]
-        return Mentions(mentioned, objects, places=[None] * len(mentioned))
+        mentions = Mentions([], [], [])
+        for word in words:
+            if word in self.class_of:
+                mentions.words.append(word)
+                mentions.objects.append(self.class_of[word])
+                mentions.places.append(None)
+        return mentions
 
     def words(self, name: str) -> list[str]:
         """Return the words of a name that may stand for a class."""

@@ -35,19 +35,25 @@ NOTHING = "()"
 
 NO_LIST = Refusal("a reply, or its last line, must be a JSON list of names")
 
+FENCED = re.compile(r"```json\n(.*?)\n```", re.DOTALL)
+
 # How such a list begins, in a response
 HELD = re.compile(r"\[\s*[\"\]]|\(\)")
 
 
 def names_in(reply: str) -> list[str] | None:
-    """Return the names in a reply to the authors' prompt: it is a JSON list, or its last line is; None for no list.
+    """Return the names in a reply to the authors' prompt; None if it holds no list where their script looks for one.
+
+    The reply is a JSON list, or holds one in a fence for JSON, or its last line is one.
 
     >>> names_in('["dog", "cup"]'), names_in('They are:\\n["dog"]'), names_in("()"), names_in("dog, cup") is None
     (['dog', 'cup'], ['dog'], [], True)
     """
     text = unfenced(reply).strip()
-    last_line = text.rpartition("\n")[2]
-    for part in (text, last_line):
+    parts = FENCED.findall(reply)[:1]
+    parts.append(text)
+    parts.append(text.rpartition("\n")[2])  # the last line
+    for part in parts:
         if part == NOTHING:
             return []
         try:
