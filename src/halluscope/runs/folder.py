@@ -47,6 +47,7 @@ from halluscope.responses.matching import Matched
 from halluscope.sanitize import redact, short_repr
 from halluscope.scoring import Ready
 from halluscope.signature import keys_of
+from halluscope.validation import flags
 from halluscope.version import __version__
 
 # Options that say where and how judges run on this machine; they change no score, and are not written.
@@ -98,7 +99,9 @@ def score(
     """
     names = benchmark.keywords.intersection(benchmark.input_options)
     inputs = {name: options[name] for name in names if options.get(name) is not None}
-    cache = cache_of(options.get("store"), bool(options.get("fresh")))
+    fresh = options.get("fresh", False)
+    flags(fresh=fresh)
+    cache = cache_of(options.get("store"), fresh)
     ready = Ready(ready.matched, {**inputs, **ready.inputs})
     try:
         return _compute(Run(benchmark, ready, {}, Record(cache), Result(), [], about or {}), options, items)
