@@ -77,7 +77,7 @@ def test_published_rows_hold_three_settings_of_nineteen_models():
     rows = published.load("humblebench").results
     assert len(rows) == 57 and len({name.partition(" [")[0] for name, _ in rows}) == 19
     for setting in ("common", "noise", "e-only"):
-        chosen = published.of(registry.benchmark("humblebench"), {"setting": setting})
+        (chosen,) = published.of(registry.benchmark("humblebench"), {"setting": setting})
         assert len(chosen.results) == 19 and all(f"[{setting}]" in name for name, _ in chosen.results)
     common = dict(rows)["Cambrian [common]"]
     assert common["accuracy"] == pytest.approx(0.55565) and common["e_accuracy"] == pytest.approx(0.65334)

@@ -176,7 +176,23 @@ def write_lines(file, lines):
     return file
 
 
-FORMS = [write_llava, write_lmms_eval, write_lmms_eval_in_short, write_vlmevalkit, write_authors]
+def write_vlmevalkit_without_images(answers, folder):
+    """As VLMEvalKit's MME.tsv without image_path: only the order tells which questions are about one image."""
+    lines = []
+    for number, (asked, right, text) in enumerate(in_llavas_order(answers)):
+        line = {"index": number, "category": asked["category"], "question": bare(asked["text"]) + ASKED}
+        lines.append(line | {"answer": right, "prediction": text})
+    return write_lines(folder / "model_MME.jsonl", lines)
+
+
+FORMS = [
+    write_llava,
+    write_lmms_eval,
+    write_lmms_eval_in_short,
+    write_vlmevalkit,
+    write_vlmevalkit_without_images,
+    write_authors,
+]
 
 
 @needs_upstream
@@ -261,6 +277,17 @@ def test_numbers_from_0_are_no_ids(answers, tmp_path):
     lines = [{"index": number, "prediction": text} for number, (_, text) in enumerate(answers.values())]
     with pytest.raises(ValueError, match="index 0 is not among the 2,374 rows"):
         halluscope.score("mme", write_lines(file, lines), QUESTIONS)
+
+
+@needs_upstream
+def test_without_images_both_questions_about_one_follow_each_other(answers, tmp_path):
+    file = write_vlmevalkit_without_images(answers, tmp_path)
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join(lines[1:] + lines[:1]))
+    with pytest.raises(
+        ValueError, match="line 1 states no image, and asks with the next response not what the"
+    ):
+        halluscope.score("mme", file, QUESTIONS)
 
 
 @needs_upstream

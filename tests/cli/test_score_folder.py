@@ -34,6 +34,16 @@ def test_a_folder_becomes_a_table(upstream, tmp_path, monkeypatch, capsys):
     assert table["no-man"]["pope/accuracy"] == pytest.approx(0.5, abs=0.02)
 
 
+def test_a_folder_with_a_text_per_subtask_is_one_model(upstream, tmp_path, monkeypatch, capsys):
+    """Alone, and beside other files."""
+    monkeypatch.chdir(tmp_path)
+    halluscope.build("mme", upstream / "mme/mme_benchmark.jsonl")
+    shutil.copytree(upstream / "mme/LaVIN", tmp_path / "files/LaVIN")
+    for folder, out in (("files/LaVIN", "alone"), ("files", "beside")):
+        assert cli.main(["score", "--responses", folder, "--out", out, "--quiet"]) == 0
+        assert halluscope.table(out)["LaVIN"]["mme/hallucination"] == pytest.approx(411.67, abs=0.01)
+
+
 def test_what_cannot_be_scored_is_said(tmp_path, capsys):
     file = tmp_path / "one.json"
     file.write_text("[]")

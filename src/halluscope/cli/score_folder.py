@@ -11,6 +11,7 @@ from halluscope.cli import commands
 from halluscope.cli.parameters import OUTPUT, Folder
 from halluscope.files.writing import check_new
 from halluscope.inspection.inspecting import DATASET, JUDGE, Inspection, inspect
+from halluscope.responses import answer_lists
 from halluscope.sanitize import one_line, short_repr, typed
 from halluscope.terminal import say, tell, tell_error
 
@@ -72,8 +73,15 @@ def score_folder(
 
 
 def files_of(folder: Path) -> list[Path]:
-    """Return the files of a folder, without hidden ones."""
-    return sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    """Return the files of a folder, without hidden ones; a folder of text files, one per subtask, is as one file."""
+    if answer_lists.is_folder_of_lists(folder):
+        return [folder]
+    files = []
+    for path in sorted(folder.iterdir()):
+        is_model = path.is_file() or answer_lists.is_folder_of_lists(path)
+        if is_model and not path.name.startswith("."):
+            files.append(path)
+    return files
 
 
 def groups_of(files: Iterable[Path], judge: str) -> list[Group]:

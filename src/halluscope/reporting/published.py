@@ -70,18 +70,22 @@ def _fits(row: PublishedRow, chosen: Mapping[str, str]) -> bool:
     return all(row.facts.get(fact, value) == value for fact, value in chosen.items())
 
 
-def of(benchmark: Benchmark, options: Mapping[str, Any]) -> Published | None:
-    """Return the published results on the dataset that these options choose; None if there are no results."""
+def of(benchmark: Benchmark, options: Mapping[str, Any]) -> list[Published]:
+    """Return the published results on the dataset that these options choose, the paper's first; [] for none."""
     dataset = dataset_of(benchmark, options)
     if dataset is None:
-        return None
-    printed = tables()[dataset.name]
-    chosen = {}
-    for option in benchmark.options:
-        if option.name in printed.chosen_by:
-            usual = option.choices[0]
-            chosen[option.name] = options.get(option.name) or usual
-    return load(dataset.name, chosen)
+        return []
+    papers = []
+    for name, printed in tables().items():
+        if dataset.name not in (name, printed.dataset):
+            continue
+        chosen = {}
+        for option in benchmark.options:
+            if option.name in printed.chosen_by:
+                usual = option.choices[0]
+                chosen[option.name] = options.get(option.name) or usual
+        papers.append(load(name, chosen))
+    return papers
 
 
 def dataset_of(benchmark: Benchmark, options: Mapping[str, Any]) -> Dataset | None:

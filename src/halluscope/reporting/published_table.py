@@ -43,6 +43,7 @@ class PublishedTable:
     not_in_percent: tuple[str, ...] = ()  # the columns of numbers that are not printed in percent
     highest: float = 1  # the highest value that a score of this table can have
     chosen_by: tuple[str, ...] = ()  # the facts that are options of the metric, whose values choose rows
+    dataset: str = ""  # the dataset that has another table of its own name, after which this one is shown
 
     @property
     def name(self) -> str:

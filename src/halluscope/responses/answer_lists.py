@@ -30,6 +30,14 @@ def files_at(path: Path) -> list[Path]:
     return files or [path]
 
 
+def is_folder_of_lists(path: Path) -> bool:
+    """Whether a folder holds such text files, and nothing else."""
+    if not path.is_dir():
+        return False
+    files = list(path.iterdir())
+    return bool(files) and all(map(is_answer_list, files))
+
+
 def is_answer_list(file: Path) -> bool:
     """Whether a file has this form, as far as its first line tells."""
     if file.suffix.lower() != ENDING or not file.is_file():

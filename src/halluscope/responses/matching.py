@@ -260,6 +260,9 @@ def pairs_of(case: Case) -> Pairs:
             if not refusals or _is_confirmed(case, pairs, columns):
                 return pairs
     pairs = _by_content(case, id_columns, refusals)
+    are_own_ids = not id_columns or kinds(refusals) == {UnknownId}
+    if pairs is None and by_question and case.questions and are_own_ids:
+        pairs = ways.by_questions_of_images(case)
     if pairs is not None:
         return pairs
     raise type(refusals[0])(f"{refusals[0]}{_nearest(case)}")

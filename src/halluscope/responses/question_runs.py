@@ -1,6 +1,6 @@
 """Finds the rows that responses without an image belong to, by the questions that they state in their order."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -67,6 +67,56 @@ def image_by_image(asked: Sequence[Asked], questions: Sequence[str]) -> list[int
         rows.append(place)
         last = max(place, last)
     return rows
+
+
+def images_in_any_order(
+    asked: Sequence[Asked], questions: Sequence[str], answers: Sequence[str]
+) -> list[int]:
+    """Return the rows that the first responses answer, up to the first response that fits no row.
+
+    Responses come image by image, and images in any order. Of images with the same questions, the first is taken that
+    has the right answers that the responses state; where these do not decide which answers are right, none is taken.
+
+    Args:
+        asked: the dataset's rows, as many about each image.
+        questions: the question that each response states.
+        answers: the right answer that each response states; "" for none.
+
+    Returns:
+        The indices of the rows, one for each of the first responses.
+    """
+    places_of: dict[Hashable, list[int]] = {}
+    for place, row in enumerate(asked):
+        places_of.setdefault(row.image, []).append(place)
+    images = [AnsweredImage(asked, places) for places in places_of.values()]
+    size = len(images[0].answers)
+    if any(len(image.answers) != size for image in images):
+        return []
+    alike: dict[Hashable, list[AnsweredImage]] = {}  # by their questions
+    for image in images:
+        alike.setdefault(frozenset(image.answers), []).append(image)
+    rows: list[int] = []
+    for begin in range(0, len(questions), size):
+        stated = dict(zip(questions[begin : begin + size], answers[begin : begin + size], strict=True))
+        candidates = alike.get(frozenset(stated), [])
+        fitting = [image for image in candidates if image.has(stated)]
+        if not fitting or any(image.answers != fitting[0].answers for image in fitting):
+            break
+        candidates.remove(fitting[0])
+        rows += [fitting[0].places[question] for question in stated]
+    return rows
+
+
+class AnsweredImage:
+    """The questions about an image, with their places among the rows and their right answers."""
+
+    def __init__(self, asked: Sequence[Asked], places: Sequence[int]) -> None:
+        self.places = {asked[place].question: place for place in places}
+        self.answers = {asked[place].question: str(asked[place].answer).casefold() for place in places}
+
+    def has(self, stated: Mapping[str, str]) -> bool:
+        """Whether stated right answers, where there are any, are the image's."""
+        return all(answer in ("", self.answers[question]) for question, answer in stated.items())
 
 
 class Block:

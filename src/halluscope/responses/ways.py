@@ -27,7 +27,7 @@ from halluscope.responses.identity import (
     values_of,
 )
 from halluscope.responses.names import IMAGES
-from halluscope.responses.question_runs import NOWHERE, Asked, image_by_image
+from halluscope.responses.question_runs import NOWHERE, Asked, image_by_image, images_in_any_order
 from halluscope.responses.stated import SAME, Case, is_value
 from halluscope.responses.table import ABSENT, picked
 from halluscope.sanitize import short_repr
@@ -374,11 +374,7 @@ def _image_among(case: Case, place: int, known: Collection[str]) -> str:
 
 def _number_of_question(case: Case, place: int, numbers: Sequence[int]) -> int:
     """Return which of the rows that are about a response's image asks the question that it states."""
-    texts = []
-    for name in case.questions:
-        cell = case.responses.cells(name)[place]
-        if isinstance(cell, str):
-            texts.append(plain_question(cell))
+    texts = _texts_that_ask(case, place)
     fitting = []
     for number in numbers:
         question = question_of(case.wanted[number])
@@ -398,6 +394,58 @@ def _number_of_question(case: Case, place: int, numbers: Sequence[int]) -> int:
         f"{case.where(place)} states {question}; the dataset asks about {case.wanted[numbers[0]].file_name}: {known}. "
         "Are these the responses to this dataset? Remove those to other questions."
     )
+
+
+def by_questions_of_images(case: Case) -> Pairs:
+    """Match responses that state no image by the questions about one, which follow one another.
+
+    Images with the same questions and right answers are taken in the dataset's order: no score tells them apart.
+    """
+    asked = []
+    for row in case.wanted:
+        asked.append(Asked(row.file_name, question_of(row), getattr(row, case.identity.target, "")))
+    known = {row.question for row in asked}
+    questions = []
+    answers = []
+    for place, answer in enumerate(case.responses.cells(case.identity.target)):
+        question = case.stated_questions[place] or _longest_question(case, place, known)
+        if not question:
+            break  # nor can what follows be told apart
+        questions.append(question)
+        answers.append(answer.strip().casefold() if isinstance(answer, str) else "")
+    answered = images_in_any_order(asked, questions, answers)
+    if len(answered) < len(case):
+        raise UnknownId(
+            f"{case.where(len(answered))} states no image, and asks with the next response not what the dataset asks "
+            f"about one; expected the name of the image, such as {case.wanted[0].file_name}, in each response, or the "
+            "responses to the questions about an image one after the other, each with its question and right answer."
+        )
+    place_of = dict(zip(answered, range(len(answered)), strict=True))
+    numbers = sorted(answered)
+    rows = picked(case.wanted, numbers)
+    check_none_missing(case, missing(case, case.wanted, rows), len(case.wanted))
+    states = {"question": [SAME] * len(rows)}
+    return Pairs(QUESTION, rows, [place_of[number] for number in numbers], len(case.wanted), states)
+
+
+def _longest_question(case: Case, place: int, known: Collection[str]) -> str:
+    """Return the longest known question that stands in what a response states; "" for none."""
+    texts = _texts_that_ask(case, place)
+    longest = ""
+    for question in known:
+        if len(question) > len(longest) and any(question in text for text in texts):
+            longest = question
+    return longest
+
+
+def _texts_that_ask(case: Case, place: int) -> list[str]:
+    """Return what a response states in the columns for questions."""
+    texts = []
+    for name in case.questions:
+        cell = case.responses.cells(name)[place]
+        if isinstance(cell, str):
+            texts.append(plain_question(cell))
+    return texts
 
 
 def by_content(case: Case, rows_of: FindRows = image_by_image) -> Pairs | None:

@@ -155,14 +155,15 @@ def beside(benchmark: Benchmark, results: Named, options: Values) -> list[Table 
     """Return published scores as a table of their own, or a note why they are not shown; and apart from them, what
     public files about the same data score under this package. [] if nothing is known.
     """
-    paper, judges = published.of(benchmark, options), benchmark.judges
+    papers, judges = published.of(benchmark, options), benchmark.judges
     parts: list[Table | Notes] = []
-    if paper and of_each(benchmark, results, options):
-        why = f"Published scores are not shown, because they are about other rows ({paper.source})."
+    if papers and of_each(benchmark, results, options):
+        sources = "; ".join(paper.source for paper in papers)
+        why = f"Published scores are not shown, because they are about other rows ({sources})."
         parts.append(Notes([why]))
-    elif paper:
+    elif papers:
         parts += [
-            published.table(paper, benchmark),
+            *(published.table(paper, benchmark) for paper in papers),
             *notes([judges.of_published] if judges and judges.published else []),
             *below({name: published.how(result) for name, result in results}),
         ]
@@ -172,10 +173,14 @@ def beside(benchmark: Benchmark, results: Named, options: Values) -> list[Table 
 
 def comparable(benchmark: Benchmark, results: Named, options: Values) -> Named:
     """Return published scores about the rows of all results, each marked with its source; [] if there are none."""
-    paper = published.of(benchmark, options)
-    if not paper or of_each(benchmark, results, options):
+    papers = published.of(benchmark, options)
+    if not papers or of_each(benchmark, results, options):
         return []
-    return [(name, {**scores, published.HEAD: paper.source}) for name, scores in paper.results]
+    rows = []
+    for paper in papers:
+        for name, scores in paper.results:
+            rows.append((name, {**scores, published.HEAD: paper.source}))
+    return rows
 
 
 def report(

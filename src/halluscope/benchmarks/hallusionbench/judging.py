@@ -45,17 +45,15 @@ class Judgement:
     correctness: Ints  # a verdict that cannot be read is uncertain
     is_unread: Bools
     right: Bools
-    same: (
-        Bools | None
-    )  # whether they agree with the response to the control question; None without a diagnosis
+    # whether they agree with the response to the control question; None without a diagnosis
+    same: Bools | None
     failure: Ints | None  # codes of `FAILURES`; None without a diagnosis
     says_yes: Bools  # what the bias is about
     is_read: Bools
     key: Mapping[str, Any]  # who judged, and how, as in a signature
     by_model: bool  # whether a language model judged
-    unread: (
-        float | None
-    )  # the share of needed verdicts that cannot be read; None if all were given as numbers
+    # the share of needed verdicts that cannot be read; None if all were given as numbers
+    unread: float | None
     uncertain: float | None  # the share of responses that were read as uncertain; None if that was given
 
     @property
@@ -169,7 +167,7 @@ class Judging:
         if not self.asks:
             why = "the verdicts are given, so nothing is judged"
             check_effect(vars(self.options), ASKING, why, usual)
-            if not self.options.named([NOBODY, *RULES]):
+            if not self.options.named([NOBODY]) and not self.options.named(RULES):
                 check_effect(vars(self.options), ["judge"], why, usual)
         elif self.rule is not None:
             why = f"{self.options.judge!r} gives the same verdicts each time and asks no model"

@@ -36,9 +36,8 @@ class Layout:
         category = np.array([question.category for question in questions])
         group = np.array([question.group for question in questions])
 
-        self.yes: Bools = np.array(
-            [question.yes for question in questions]
-        )  # whether yes is the right answer
+        # Whether yes is the right answer
+        self.yes: Bools = np.array([question.yes for question in questions])
         self.no_visual: Bools = visual_input == NO_VISUAL
         self.edited: Bools = visual_input == EDITED
         self.supplement: Bools = category == "VS"

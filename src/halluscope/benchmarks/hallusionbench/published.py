@@ -19,6 +19,14 @@ TABLES = (
         not_in_percent=("pct_diff", "fp_ratio"),
     ),
     PublishedTable(
+        file=FOLDER / "hallusionbench_leaderboard.csv",
+        title="HallusionBench: leaderboard",
+        source="The leaderboard in the README of the authors' repository, ranked by overall, at commit 744007c (2025)",
+        url="https://github.com/tianyi-lab/HallusionBench",
+        facts=("date",),
+        dataset="hallusionbench",
+    ),
+    PublishedTable(
         file=FOLDER / "hallusionbench_questions.csv",
         title="HallusionBench: questions by subcategory and visual input",
         source=f"{SOURCE}, Figure 2",

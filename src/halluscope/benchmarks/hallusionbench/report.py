@@ -116,7 +116,9 @@ class HallusionBenchReport(JudgedReport):
                 for column in BY_CATEGORY:
                     line.append(score(result, name_of(column, category)))
                 lines.append(line)
-        return Table("categories", ["responses", "category", *BY_CATEGORY], lines, left=2, ranked=True)
+        header = ["responses", "category"]
+        header += BY_CATEGORY
+        return Table("categories", header, lines, left=2, ranked=True)
 
     def sizes(self, result: Values) -> Iterator[str]:
         yield f"{result['questions']:,} questions, {result['pairs']:,} pairs, {result['figures']:,} figures"
@@ -191,7 +193,9 @@ class HallusionBenchReport(JudgedReport):
         return float(not row["aAcc"])
 
     def asks(self, row: Values) -> tuple[str, dict[str, tuple[Any, int]]]:
-        return super().asks({**row, "right": row["aAcc"]})
+        with_right = dict(row)
+        with_right["right"] = row["aAcc"]
+        return super().asks(with_right)
 
 
 def share_right(name: str, right: Sequence[bool]) -> Fact:

@@ -1,37 +1,46 @@
 """HQH: wrong main answers and extra claims in free-form responses (Yan et al., Measuring the Measurers)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from halluscope.benchmark import Dataset, Judges, Score
-from halluscope.benchmarks.hqh import contains
+from halluscope.benchmarks.hqh import authors, contains
 from halluscope.benchmarks.hqh.data import QUESTIONS, Question, groups_of
 from halluscope.benchmarks.hqh.reading import (
     CLAIMS,
     PROMPT,
     QUOTED,
-    ClaimsPrompt,
     prompt_of,
     warn_of_dropped,
 )
-from halluscope.judged import Adds, Judged, JudgedOptions, Readings, mean_of, share_below
+from halluscope.judged import AUTHORS, OURS, Adds, Judged, JudgedOptions, Readings, mean_of, share_below
 from halluscope.judging.options import given_verdicts_option, judge_option, max_tokens_option
-from halluscope.judging.verdict_prompts import Verdict
+from halluscope.judging.verdict_prompts import Verdict, VerdictPrompt
 from halluscope.judging.verdicts import Criterion
 from halluscope.judging.verdicts import Judged as Verdicts
-from halluscope.options import option, takes
+from halluscope.options import check_effect, option, takes
 from halluscope.stats.intervals import AMOUNT
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools
-from halluscope.validation import paired
+from halluscope.validation import kind, paired
 
 # The judge that asks no model, and only checks whether a response contains the right answer
 REFERENCE_ONLY = "reference-only"
 
 MOST_CLAIMS = 1_000_000  # more extra claims in a response are a mistake
+
+# The values of the option `reading`: how a reply to the authors' prompt is read
+STRICT = "strict"
+OFFICIAL = "official"
+
+
+def check_template(path: Any) -> None:
+    """Check the path of the authors' utils.py."""
+    kind("template", path, str | Path | None, "the path of the authors' utils.py, or None")
 
 
 @dataclass(frozen=True)
@@ -48,12 +57,45 @@ class HQHOptions(JudgedOptions):
         "which claims of the judge count: quoted, those that stand in the response word for word (default), or all",
         choices=CLAIMS,
     )
+    prompts: str | None = option(
+        None,
+        "whose wording of the prompt to use: ours (default), or authors (with --template)",
+        about='whose wording of the prompt to use: "ours" (default), or "authors", which needs `template`',
+        choices=(OURS, AUTHORS),
+    )
+    template: str | Path | None = option(
+        None,
+        "the authors' utils.py, which holds their words for --prompts authors",
+        about='the authors\' utils.py, which holds their words: prompts="authors" asks in them, and they are checked',
+        check=check_template,
+        metavar="FILE",
+    )
+    reading: str | None = option(
+        None,
+        "how a reply to the authors' prompt is read: strict (default), or official, as the authors' script does",
+        choices=(STRICT, OFFICIAL),
+    )
     ratings: Sequence[Any] | None = given_verdicts_option(
         "id, correct and extra_claims",
         "judges",
         '{"correct": bool, "extra_claims": int}, one per row, or None for a response that nobody could judge. '
         "extra_claims may also be None, if nobody looked for extra claims. If given, no judge is asked",
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        values = vars(self)
+        if self.prompts == AUTHORS:
+            check_effect(
+                values, ["claims"], "a reply to the authors' prompt states a number, and all of it counts"
+            )
+        else:
+            check_effect(
+                values, ["reading"], "only replies to the authors' prompt (prompts='authors') are read so"
+            )
+        if self.prompts != AUTHORS or self.ratings is not None:
+            why = "no judge is asked in the authors' words, which takes prompts='authors' and no ratings"
+            check_effect(values, ["template"], why)
 
     @property
     def given(self) -> Sequence[Any] | None:
@@ -112,7 +154,7 @@ relation, comparison, environment, OCR) and by level (object, attribute, scene).
     rows_published = 4000
     criteria = (Criterion("correct", bool), Criterion("extra_claims", int, MOST_CLAIMS))
     notes = {"evidence": []}
-    judge_prompts = {"ours": PROMPT}
+    judge_prompts = {OURS: PROMPT, AUTHORS: authors.STRICT}
     unread = "unjudged"
     counted = {
         "main_hal": ("judged", "wrong"),
@@ -120,8 +162,20 @@ relation, comparison, environment, OCR) and by level (object, attribute, scene).
         "overall_hal": ("judged_in_full", "hallucinated"),
     }
 
-    def judge_prompt(self, options: HQHOptions, of_given_texts: bool = False) -> ClaimsPrompt:
-        return prompt_of(options.claims or QUOTED)
+    def judge_prompt(self, options: HQHOptions, of_given_texts: bool = False) -> VerdictPrompt:
+        if options.prompts != AUTHORS:
+            return prompt_of(options.claims or QUOTED)
+        prompt = authors.STRICT
+        if options.reading == OFFICIAL:
+            prompt = authors.OFFICIAL
+        if of_given_texts:
+            return prompt
+        if options.template is None:
+            raise ValueError(
+                "prompts is 'authors', and no template is named; expected the path of the authors' utils.py as "
+                f"template (--template FILE), which holds their words: {authors.URL}."
+            )
+        return replace(prompt, template=authors.load_template(options.template))
 
     def warn_of_verdicts(self, verdicts: Sequence[Verdict | None]) -> None:
         warn_of_dropped(verdicts)
@@ -222,11 +276,12 @@ def compute(predictions: Sequence[str], references: Sequence[Any], **options: An
         `main_hal/object`; `main_hal/attribute` is the level (colours and actions), and the type "attribute" is
         `main_hal/color`. With "reference-only", `extra_hal` and `overall_hal` are NaN. A claim counts once, and only if
         the judge quotes it from the response (a warning counts the other quotes); with `claims="all"`, each one that
-        the judge names counts, as in equation 5. `unjudged`, the share of responses without a judgement, which count in
-        no score, neither as right nor as wrong. `counts`, the counts behind the scores, for "all", each type and each
-        level, summed over the repeats: how many main answers were `judged`, and how many of these are `wrong`; how many
-        responses were `searched` for extra claims, and how many `extra_claims` they hold; and how many were
-        `judged_in_full`, and how many of these `hallucinated` in either way (None if nobody looked).
+        the judge names counts, as in equation 5, and so does each with `prompts="authors"`. `unjudged`, the share of
+        responses without a judgement, which count in no score, neither as right nor as wrong. `counts`, the counts
+        behind the scores, for "all", each type and each level, summed over the repeats: how many main answers were
+        `judged`, and how many of these are `wrong`; how many responses were `searched` for extra claims, and how many
+        `extra_claims` they hold; and how many were `judged_in_full`, and how many of these `hallucinated` in either way
+        (None if nobody looked).
         A mean or share of nothing is NaN. Also `questions`, `images`; `mean_words`, the mean length of the responses;
         `thoughts`, how many responses held thoughts that were removed; `unfinished_thoughts`, how many are a thought
         without an end; `signature`; `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap,
