@@ -7,8 +7,8 @@ from pathlib import Path
 
 from halluscope import registry, scoring
 from halluscope.runs import folder as folders
-from halluscope.runs import folder as runs
-from halluscope.runs.folder import differences
+from halluscope.runs import run as runs
+from halluscope.runs.verifying import differences
 from halluscope.vocabularies import load
 from timing import record, seconds
 

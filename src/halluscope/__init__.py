@@ -128,9 +128,9 @@ def score(
         FileNotFoundError: if a file does not exist.
         OSError: if `out` cannot be written.
     """
-    from halluscope.runs import results
+    from halluscope.runs import calls
 
-    return results.score(name, responses, dataset, out, options)
+    return calls.score(name, responses, dataset, out, options)
 
 
 def compare(
@@ -157,10 +157,10 @@ def compare(
     Raises:
         ValueError: for fewer than two runs, a run that was changed, or runs that share no rows or no such score.
     """
-    from halluscope.runs import results
+    from halluscope.runs import calls
     from halluscope.stats.bootstrap import Bootstrap
 
-    return results.compare(runs, scores, Bootstrap(bootstrap, seed, level))
+    return calls.compare(runs, scores, Bootstrap(bootstrap, seed, level))
 
 
 def table(*runs: str | Path, preset: str = "", scores: Sequence[str] = ()) -> Printed:
@@ -197,9 +197,9 @@ def verify(*runs: str | Path) -> dict[str, list[str]]:
     Raises:
         ValueError: if a folder holds no run.
     """
-    from halluscope.runs import results
+    from halluscope.runs import calls
 
-    return {folder: list(found) for folder, found in results.verify(runs).items()}
+    return {folder: list(found) for folder, found in calls.verify(runs).items()}
 
 
 def report(

@@ -15,8 +15,8 @@ from halluscope.reliability import agreement
 from halluscope.reliability.agreement import Compared
 from halluscope.reliability.sheet import Sheet, read_sheet
 from halluscope.responses.matching import Matched
-from halluscope.runs.folder import Run
 from halluscope.runs.folder import write as write_runs
+from halluscope.runs.run import Run
 from halluscope.scoring import Ready
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.samples import Clustered, Stratum, clustered_error_rate, error_rate

@@ -9,8 +9,9 @@ import pytest
 from halluscope import registry
 from halluscope.reporting import published
 from halluscope.reporting.formats import TABLE, written
+from halluscope.runs.caveats import caveats
 from halluscope.runs.folder import read
-from halluscope.runs.results import beside, caveats
+from halluscope.runs.results import beside
 from tests import small_datasets
 from tests.runs.made import made, write
 from tests.small_datasets import needs

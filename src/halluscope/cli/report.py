@@ -15,8 +15,9 @@ from halluscope.reporting.figures import CAPTIONS, FORMATS
 from halluscope.reporting.figures import write as write_figures
 from halluscope.reporting.page.writing import write
 from halluscope.runs.figures import draw
-from halluscope.runs.folder import Run, checked
+from halluscope.runs.folder import checked
 from halluscope.runs.page import UNCOMPARED, all_shown, page
+from halluscope.runs.run import Run
 from halluscope.sanitize import one_line
 from halluscope.terminal import say, tell
 

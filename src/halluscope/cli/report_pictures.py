@@ -8,7 +8,7 @@ from typing import Any
 from halluscope.errors import NoImages
 from halluscope.reporting.page.content import Picture
 from halluscope.reporting.page.pictures import pictures
-from halluscope.runs.folder import Run
+from halluscope.runs.run import Run
 from halluscope.sanitize import one_line
 from halluscope.terminal import is_quiet, tell
 

@@ -25,8 +25,10 @@ from halluscope.reading.datasets import home
 from halluscope.reading.tables import damaged
 from halluscope.reporting import published
 from halluscope.reporting.tables import Values, is_defined
-from halluscope.runs.folder import Run, differences, read
-from halluscope.runs.results import caveats
+from halluscope.runs.caveats import caveats
+from halluscope.runs.folder import read
+from halluscope.runs.run import Run
+from halluscope.runs.verifying import differences
 from halluscope.sanitize import one_line, short_repr
 from halluscope.version import __version__
 

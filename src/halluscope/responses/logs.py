@@ -133,7 +133,7 @@ def _about(sample: Row, where: str, tasks: Collection[str]) -> Row:
             f"{where} is not a sample: expected doc_id and filtered_resps, as lm-eval and lmms-eval write them with "
             f"--log_samples; got {short_repr(sample, 120)}."
         )
-    document = _document(sample)
+    document = document_in(sample)
     task = document.get(TASK)
     if not document and isinstance(sample.get(INPUT), str):
         document = {"prompt": sample[INPUT], **_image_in_scores(sample)}
@@ -159,7 +159,7 @@ def _image_in_scores(sample: Row) -> Row:
     return {}
 
 
-def _document(sample: Row) -> Row:
+def document_in(sample: Row) -> Row:
     """Return the row that a sample holds: its document, or one of its scores; {} for none."""
     document = sample.get("doc")
     if isinstance(document, Mapping):

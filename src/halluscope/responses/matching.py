@@ -17,7 +17,7 @@ from halluscope.responses import text_column, ways
 from halluscope.responses.agreement import PROMPTS, STATED, Pairs
 from halluscope.responses.column_facts import Expected, mostly_ask, question_in
 from halluscope.responses.identity import Identity, questions_of, single_spaced, values_of
-from halluscope.responses.names import PROMPT, is_image_file
+from halluscope.responses.names import ANSWER_ID, PROMPT, is_image_file
 from halluscope.responses.question_runs import in_order
 from halluscope.responses.reading import Responses
 from halluscope.responses.repeats import some_column_is_unique
@@ -55,6 +55,8 @@ class Matched(NamedTuple, Generic[R]):
     prompts: Sequence[str] = ("",)
     # the prompt that each response states, with each run of white space as one space; "" if it states none
     asked: Sequence[str] = ()
+    # what each response is called in its file, by which other people's verdicts name it; () if it is not called
+    answer_ids: Sequence[str] = ()
     # what is known of a dataset that is not the published one (`halluscope.scoring`); "" for nothing
     origin: str = ""
     # of each build that was scored (`halluscope.scoring`): name, version, spec_sha256, subset, config, rows
@@ -75,6 +77,7 @@ class Matched(NamedTuple, Generic[R]):
             rows=picked(self.rows, indices),
             texts=picked(self.texts, indices),
             asked=picked(self.asked, indices) if self.asked else (),
+            answer_ids=picked(self.answer_ids, indices) if self.answer_ids else (),
         )
 
 
@@ -105,6 +108,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         repeats=repeats,
         cut_ends=responses.cut_ends,
         version=_version(case, pairs, answered),
+        answer_ids=_answer_ids(answered),
         **_prompts(case, answered),
     )
 
@@ -413,6 +417,14 @@ def _version(case: Case, pairs: Pairs, answered: _Answered) -> str:
         return STATED_ROWS
     places = range(len(answered.rows))
     return case.identity.version_of(answered.rows, answered.responses.first_texts(case.questions, places))
+
+
+def _answer_ids(answered: _Answered) -> list[str]:
+    """Return what each response is called; [] if they are not called."""
+    table = answered.responses.table
+    if ANSWER_ID not in table.columns:
+        return []
+    return [str(cell) for cell in table.cells(ANSWER_ID)]
 
 
 def _prompts(case: Case, answered: _Answered) -> dict[str, Any]:

@@ -615,9 +615,16 @@ def missing(case: Case, rows: Sequence[Any], answered: Sequence[Any]) -> list[An
 
 def check_none_missing(case: Case, rows: Sequence[Any], count: int) -> None:
     """Check that no rows are without a response, unless the user allows it."""
-    if rows and not case.identity.options.lacking_ok:
-        raise Incomplete(
-            f"{case.source} has no response to {len(rows):,} of the {count:,} rows of the dataset, such as "
-            f"{case.identity.named(rows[0])}. Answer them, or pass --partial (partial=True) to score the rows that "
-            "have one."
+    if not rows or case.identity.options.lacking_ok:
+        return
+    remedy = "Answer them, or pass --partial (partial=True) to score the rows that have one."
+    whole = case.identity.whole
+    if whole:
+        remedy = (
+            f"Answer them. Scored together are {whole}: to leave one out, leave out all, and pass --partial "
+            "(partial=True)."
         )
+    raise Incomplete(
+        f"{case.source} has no response to {len(rows):,} of the {count:,} rows of the dataset, such as "
+        f"{case.identity.named(rows[0])}. {remedy}"
+    )

@@ -22,7 +22,7 @@ from halluscope.reporting.printed import Printed
 from halluscope.reporting.tables import Json, Notes, Table, estimate, plain, scored
 from halluscope.responses.lengths import words
 from halluscope.runs import folder
-from halluscope.runs.folder import Run
+from halluscope.runs.run import Run
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats, wilson
 from halluscope.stats.samples import FEWEST_MARKED, Marked, allot, corrected_score

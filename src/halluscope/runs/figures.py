@@ -14,8 +14,8 @@ from halluscope.reporting.figures import (
     point_of,
 )
 from halluscope.reporting.tables import is_defined
-from halluscope.runs.folder import Run, benchmark_of
 from halluscope.runs.page import all_shown
+from halluscope.runs.run import Run, benchmark_of
 from halluscope.sanitize import one_line
 from halluscope.stats.correlation import FEWEST_MODELS
 

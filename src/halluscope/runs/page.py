@@ -25,16 +25,12 @@ from halluscope.reporting.page.writing import Report
 from halluscope.reporting.report_items import Shown
 from halluscope.reporting.tables import Table, best_first, has_few, percent, principal, score
 from halluscope.responses.matching import AS_YES_NO, NOT_COMPARED, Matched
+from halluscope.runs.caveats import caveats
 from halluscope.runs.comparing import Comparison, compare
 from halluscope.runs.comparison_report import of_differences, of_parts, verdicts
-from halluscope.runs.folder import Run, benchmark_of, view
-from halluscope.runs.results import (
-    beside,
-    caveats,
-    of_results,
-    with_best,
-    with_choices,
-)
+from halluscope.runs.folder import view
+from halluscope.runs.results import beside, of_results, with_best, with_choices
+from halluscope.runs.run import Run, benchmark_of
 from halluscope.sanitize import one_line, short_repr
 from halluscope.scoring import Ready
 from halluscope.stats.bootstrap import Bootstrap

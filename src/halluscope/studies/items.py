@@ -12,7 +12,8 @@ from halluscope.errors import RunError
 from halluscope.reporting.printed import Printed
 from halluscope.reporting.tables import Cell, Notes, Report, Table, Values, plain, share
 from halluscope.runs.comparing import common_rows
-from halluscope.runs.folder import Run, benchmark_of, checked, view
+from halluscope.runs.folder import checked, view
+from halluscope.runs.run import Run, benchmark_of
 from halluscope.sanitize import one_line, short_repr
 from halluscope.stats import items as statistics
 from halluscope.stats.ratios import Floats

@@ -14,7 +14,8 @@ from halluscope.reporting.printed import Printed
 from halluscope.reporting.tables import Cell, Notes, Report, Table, Values, estimate, plain
 from halluscope.runs.comparing import OUTCOMES, Compared, Rescored, rescored, unlike, wanted_scores
 from halluscope.runs.comparison_report import cells_of, p_value
-from halluscope.runs.folder import Run, benchmark_of, checked
+from halluscope.runs.folder import checked
+from halluscope.runs.run import Run, benchmark_of
 from halluscope.sanitize import short_repr
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.intervals import LeftOut
