@@ -1,8 +1,8 @@
 """Simulates how often the interval of two models' corrected difference contains the true one (stats/certified.py).
 
 Two models answer the same questions about the same images, some of which are hard for both. A judge errs alike on both,
-given what people would say. People mark 100 of 500, or 300 of 4,000 responses: of both models, of the first alone, or of
-a third one that is not compared. The second model is as good as the first, or worse.
+given what people would say. People mark 100 of 500, or 300 of 4,000 responses: of both models, of the first alone, or
+of a third one that is not compared. The second model is as good as the first, or worse.
 
     python perf/certified.py [--runs 1000]
 

@@ -15,7 +15,6 @@ are corrected by them. So the difference of two models is paired.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 
@@ -199,7 +198,7 @@ def _scores(
 
 
 def _slope(totals: Floats) -> Floats:
-    """Return b of the line `judged = a x whole + b x part`, by least squares; NaN if the judge does not follow people."""
+    """Return b of the line `judged = a x whole + b x part`, by least squares; NaN below `SMALLEST_SLOPE`."""
     share = totals[:, PART_WHOLE] / totals[:, WHOLE_WHOLE]
     together = totals[:, JUDGED_PART] - share * totals[:, JUDGED_WHOLE]
     apart = totals[:, PART_PART] - share * totals[:, PART_WHOLE]
