@@ -4,8 +4,9 @@ A benchmark states its criteria, its prompts, what a prompt says of a row, and w
 missing verdict is NaN and counts in no score.
 """
 
+import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from halluscope.judging.given_verdicts import GivenVerdicts, read_given
+from halluscope.judging.guard import speaking
 from halluscope.judging.judge import MAX_TOKENS
 from halluscope.judging.options import ASKING, VerdictOptions, judge_option, max_tokens_option
 from halluscope.judging.verdict_prompts import Fields, Verdict, VerdictPrompt
@@ -24,9 +26,11 @@ from halluscope.options import check_effect, option, usual_values
 from halluscope.responses import lengths
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.rows_metric import RowsMetric
+from halluscope.sanitize import short_repr
 from halluscope.stats.counts import Tables
 from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats, ratio
+from halluscope.stats.slopes import slope
 from halluscope.stats.tallies import Bools, Ints
 from halluscope.validation import warn_of_a_part
 
@@ -39,6 +43,10 @@ ALL = "all"  # the name of all rows in `counts`
 # The values of the option `prompts`: whose words a judge is asked in
 OURS = "ours"
 AUTHORS = "authors"
+
+BY_LENGTH = "by_length"  # in a result: by how much mean ratings rise per 100 words
+SPEAKS = "speaks_to_judge"  # in a result: the ids of the rows whose responses seem to speak to a judge
+QUOTED = 3  # how many of them a warning quotes
 
 # The option by which a user gives verdicts
 RATINGS = "ratings"
@@ -284,7 +292,11 @@ class Judged(RowsMetric):
         facts: dict[str, Any] = {
             self.unread: float(self.unreadable(verdicts.values).mean()),
             **self.sizes(rows),
+            SPEAKS: speakers(rows, readings.texts),
         }
+        by_length = self._by_length(rows, readings, options)
+        if by_length:
+            facts[BY_LENGTH] = by_length
         if self.counted:
             facts["counts"] = self._counts(rows, total)
         facts.update(verdicts.digest([row.id for row in rows]))
@@ -293,6 +305,33 @@ class Judged(RowsMetric):
         if options.per_question:
             facts["per_question"] = self._questions(rows, verdicts)
         return facts
+
+    def warn(
+        self,
+        texts: Sequence[str],
+        rows: Any,
+        readings: Any,
+        result: dict[str, Any],
+        options: Any,
+    ) -> None:
+        warn_of_speakers(speaking([row.id for row in rows], texts))
+
+    def _by_length(self, rows: Any, readings: Readings, options: Any) -> dict[str, dict[str, float]]:
+        """Return by how much mean ratings rise per 100 words of a response."""
+        hundreds = np.array(lengths.words(readings.texts)) / 100
+        cluster = self.clusters(rows)
+        level = options.level if options.bootstrap else None
+        by_repeat = [self.adds(values) for values in readings.verdicts.each()]
+        slopes = {}
+        for name in self.means:
+            if not self.is_points(name) or name not in by_repeat[0]:
+                continue
+            counts = np.stack([adds[name].counts for adds in by_repeat])
+            values = np.stack([adds[name].values for adds in by_repeat])
+            rating = ratio(np.where(counts, values, 0).sum(axis=0), counts.sum(axis=0))
+            is_rated = counts.any(axis=0)
+            slopes[name] = slope(hundreds[is_rated], rating[is_rated], cluster[is_rated], level)
+        return slopes
 
     def _counts(self, rows: Sequence[Any], total: Counts) -> dict[str, dict[str, float | None]]:
         """Return the sums that scores are made of, over the repeats, for all rows and each group."""
@@ -335,6 +374,28 @@ class Judged(RowsMetric):
     def signed(self, rows: Any, readings: Any, options: Any) -> dict[str, Any]:
         verdicts = readings.verdicts
         return {"judge": verdicts.key, "repeats": verdicts.repeats, **verdicts.drawn}
+
+
+def speakers(rows: Iterable[Any], texts: Sequence[str]) -> list[Any]:
+    """Return the ids of the rows whose responses seem to speak to a judge."""
+    return list(speaking([row.id for row in rows], texts))
+
+
+def warn_of_speakers(spoken: Mapping[Any, str]) -> None:
+    """Warn of responses that seem to speak to a judge, and quote some."""
+    if not spoken:
+        return
+    quoted = []
+    for name, words in list(spoken.items())[:QUOTED]:
+        quoted.append(f"{short_repr(name, 40)} ({short_repr(words, 60)})")
+    more = len(spoken) - len(quoted)
+    if more:
+        quoted.append(f"and {more:,} more")
+    warnings.warn(
+        f"{len(spoken):,} responses seem to speak to the judge, which may move its verdicts: read those to "
+        f"{', '.join(quoted)}.",
+        stacklevel=4,
+    )
 
 
 def name_of(score: str, group: str) -> str:

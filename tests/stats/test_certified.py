@@ -26,7 +26,7 @@ def marks():
 
 
 def test_a_model_with_marks_and_one_without():
-    """P(yes | right) is .9 / 1.1 and P(yes | wrong) .1 / .9, so 100 more yes are 100 / (.818 - .111) more right ones."""
+    """P(yes | right) is .9 / 1.1, P(yes | wrong) .1 / .9: 100 more yes are 100 / (.818 - .111) more right ones."""
     corrected = corrected_scores([judged(500, is_own=True), judged(600)], [marks()], 1.0, RESAMPLING)
     slope = 0.9 / 1.1 - 0.1 / 0.9
     first, second = corrected.values[0]

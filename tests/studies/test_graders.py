@@ -173,7 +173,7 @@ def certified(ran, sheet_of, tmp_path):
 
 
 def test_a_difference_by_one_certificate(runs, certified, json_of, ran):
-    """People call 60 of the 70 right, and none of the 50: 30 more by the judge are 30 / (1 - 10 / 60) more by people."""
+    """People call 60 of the 70 right, none of the 50: 30 more by the judge are 30 / (1 - 10 / 60) more by people."""
     certificate = certified(runs[0], 60)
     options = ("--certificate", certificate, "--bootstrap", "200")
     found = json_of("study", "certify", *runs, *options)

@@ -22,7 +22,7 @@ from halluscope.benchmarks.hallusionbench.layout import (
 )
 from halluscope.benchmarks.hallusionbench.options import HallusionBenchOptions
 from halluscope.benchmarks.hallusionbench.reading import OURS, RULES
-from halluscope.judged import Adds, Judged, by_cluster, mean_of
+from halluscope.judged import SPEAKS, Adds, Judged, by_cluster, mean_of, speakers
 from halluscope.judging.verdicts import Criterion
 from halluscope.metric import Scores
 from halluscope.options import takes
@@ -194,6 +194,7 @@ image (visual illusion)?
         facts["figures"] = len({row.figure for row in rows} - {None})
         facts["sets"] = len({row.set for row in rows})
         facts["counts"] = sizes_of(rows.layout)
+        facts[SPEAKS] = speakers(rows, readings.texts)
         if readings.by_model:
             facts["verdicts"] = digest_of(rows, readings)
         if readings.repeats > 1:
