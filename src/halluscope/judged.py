@@ -104,6 +104,7 @@ class Judged(RowsMetric):
     flags: ClassVar[tuple[str, ...]] = ()
     notes: ClassVar[Mapping[str, Any]]  # the texts that explain a verdict -> their value where there is none
     judge_prompts: ClassVar[Mapping[str, VerdictPrompt]]  # by the values of the option `prompts`
+    asking: ClassVar[Sequence[str]] = ASKING  # the options that only move a language model's replies
     unread: ClassVar[str] = "unreadable"  # the name of the share of responses without a readable verdict
     # score -> the names in `counts` of its whole and its part
     counted: ClassVar[Mapping[str, tuple[str, str]]] = {}
@@ -122,6 +123,10 @@ class Judged(RowsMetric):
 
     def check_rows(self, rows: Sequence[Any]) -> None:
         """Check that a language model can be asked about the rows, before it is asked about any."""
+
+    def also_measured(self, options: Any) -> list[Criterion]:
+        """Return what a language model's verdicts also hold, beside the criteria; by default nothing."""
+        return []
 
     def warn_of_verdicts(self, verdicts: Sequence[Verdict | None]) -> None:
         """Warn of what a language model's verdicts show, one per reply."""
@@ -228,15 +233,12 @@ class Judged(RowsMetric):
         """Refuse options that only move a language model's replies."""
         usual = usual_values(self.options_type)
         usual["judge_seed"] = options.seed
-        check_effect(vars(options), ASKING, why, usual)
+        check_effect(vars(options), self.asking, why, usual)
 
     def _ask(self, texts: Sequence[str], rows: Sequence[Any], options: Any) -> Verdicts:
         """Ask a language model."""
         prompt = self.judge_prompt(options)
-        specs = []
-        for row, text in zip(rows, texts, strict=True):
-            specs.append(prompt.ask(self.fields(row), text))
-        verdicts: list[list[Verdict | None]] = options.verdicts(specs)  # of each repeat, of each row
+        verdicts = self._replies(prompt, texts, rows, options)
         of_all_repeats: list[Verdict | None] = []
         for of_repeat in verdicts:
             of_all_repeats += of_repeat
@@ -244,9 +246,24 @@ class Judged(RowsMetric):
         criteria = list(self.criteria)
         for name in self.flags:
             criteria.append(Criterion(name, bool))
+        criteria += self.also_measured(options)
         values = {criterion.name: numbers_of(verdicts, criterion.name) for criterion in criteria}
         notes = [self._notes_of(verdict) for verdict in verdicts[0]]
         return Verdicts(criteria, values, [options.chat.key, prompt.key], options.drawn, notes)
+
+    def _replies(
+        self,
+        prompt: VerdictPrompt,
+        texts: Sequence[str],
+        rows: Sequence[Any],
+        options: Any,
+    ) -> list[list[Verdict | None]]:
+        """Ask about each row, and return the verdicts of each repeat, None where one is missing."""
+        specs = []
+        for row, text in zip(rows, texts, strict=True):
+            specs.append(prompt.ask(self.fields(row), text))
+        verdicts: list[list[Verdict | None]] = options.verdicts(specs)
+        return verdicts
 
     def _notes_of(self, verdict: Verdict | None) -> dict[str, Any]:
         """Return the texts that explain a verdict."""
