@@ -341,7 +341,8 @@ class Judged(RowsMetric):
         by_repeat = [self.adds(values) for values in readings.verdicts.each()]
         slopes = {}
         for name in self.means:
-            if not self.is_points(name) or name not in by_repeat[0]:
+            rates_models = bool(self.scores[name].better)
+            if not rates_models or not self.is_points(name) or name not in by_repeat[0]:
                 continue
             counts = np.stack([adds[name].counts for adds in by_repeat])
             values = np.stack([adds[name].values for adds in by_repeat])
