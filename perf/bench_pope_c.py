@@ -40,9 +40,7 @@ def make_throne(folder: Path, pictures: Path | None = None) -> None:
         owners=np.repeat(np.arange(IMAGES), 3),
         kinds=np.concatenate(drawn).astype(np.int64),
     )
-    order = Order(
-        load("throne_coco"), images=pictures, out=folder, with_images=bool(pictures), subset=True
-    )
+    order = Order(load("throne_coco"), images=pictures, out=folder, with_images=bool(pictures), subset=True)
     presence.write(order, table, {}, order.target())
 
 

@@ -52,7 +52,11 @@ def main() -> None:
     compare("lexical judge", lexical, baseline, "one regular expression per class and text", rounds)
     with tempfile.TemporaryDirectory() as folder:
         synonyms = Path(folder, "words.txt")
-        lines = [", ".join([name] + _own(name)[:3]) for name in COCO.classes]
+        lines = []
+        for name in COCO.classes:
+            words_of_class = [name]
+            words_of_class += _own(name)[:3]
+            lines.append(", ".join(words_of_class))
         synonyms.write_text("\n".join(lines))
         ours = partial(chair.compute, texts, present, synonyms=synonyms, allow_other_synonyms=True)
         compare("CHAIR", ours, partial(look_up, texts), "every word looked up, without a cache", rounds)

@@ -95,7 +95,9 @@ def record(
     `memory` is our peak in GB.
     """
     ratio = baseline_seconds / our_seconds
-    line = f"{name}: {our_seconds:.3f} s; {about_baseline}: {baseline_seconds:.3f} s; {ratio:.2f} times as fast"
+    line = (
+        f"{name}: {our_seconds:.3f} s; {about_baseline}: {baseline_seconds:.3f} s; {ratio:.2f} times as fast"
+    )
     if memory is not None:
         line += f"; at most {memory:.2f} GB"
     print(line, flush=True)
