@@ -21,6 +21,7 @@ import pytest
 
 from halluscope import get_benchmark, registry
 from halluscope.reporting import published
+from halluscope.signature import keys_of
 from tests import small_datasets
 from tests.fake_judge import FakeJudge, obedient
 from tests.runs.made import Fitting
@@ -324,6 +325,19 @@ def published_rows(name):
     return registry.benchmark(name).rows_published
 
 
+def test_the_signature_is_of_the_rows_in_any_order(case):
+    compute = get_benchmark(case.benchmark).compute
+    judge = honest(case)
+
+    def data(rows):
+        made = compute(RESPONSES, rows, judge=judge, max_failed=1.0, progress=False, **case.options)
+        return keys_of(made["signature"])["data"]
+
+    rows = [case.row(number) for number in range(ROWS)]
+    other = [rows[0] | {"question": "What else?"}, *rows[1:]]
+    assert data(rows) == data(rows[::-1]) != data(other)
+
+
 # Replies that are no verdict, and no replies
 
 
@@ -543,7 +557,9 @@ def test_each_option_that_can_move_a_score_is_in_the_signature(name):
     per_row = {"correctness": 1, "same": 1} if name == "hallusionbench" else {"ratings": verdict}
     given = {option: [value] * len(references) for option, value in per_row.items()}
     moves = MOVES | {"judge": other} | CHOICES[name] | given
-    assert benchmark.keywords - ELSEWHERE - NEED_A_FILE.get(name, set()) == moves.keys() | MOVES_NOTHING.keys()
+    assert (
+        benchmark.keywords - ELSEWHERE - NEED_A_FILE.get(name, set()) == moves.keys() | MOVES_NOTHING.keys()
+    )
 
     def signed(**options):
         base = {"bootstrap": 5, "max_failed": 1.0}
