@@ -11,8 +11,6 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from halluscope import registry
-from halluscope.benchmarks.hallusionbench.report import LEAVES
-from halluscope.benchmarks.hqh.claims import places
 from halluscope.benchmarks.pope.metric import CONVENTIONS
 from halluscope.benchmarks.pope.rows import SAMPLINGS, ObjectQuestion
 from halluscope.reporting.report_items import (
@@ -84,15 +82,6 @@ def facts(item: Item) -> dict[str, list[str]]:
 
 def kinds(item: Item) -> dict[str, set[str]]:
     return {fact.name: {kind for _, kind in fact.values} for fact in item.facts}
-
-
-def meaning(name: str, **scores: Any) -> str:
-    """Check the `meaning` of a benchmark's scores; scores not named are undefined, as null or NaN."""
-    benchmark = registry.benchmark(name)
-    room, known = benchmark.module("report"), benchmark.scores
-    undefined = [defaultdict(lambda value=value: value, dict.fromkeys(known, value)) for value in (None, NAN)]
-    (one,) = {room.meaning(every | scores) for every in undefined}
-    return one
 
 
 # Every room
@@ -270,17 +259,6 @@ def test_pope_tells_each_kind_of_error() -> None:
     assert [item.classes for item in counted_by_lmms_eval] == [*outcomes[:4], {}, {}]
 
 
-def test_pope_in_a_sentence() -> None:
-    scores = {"accuracy": 0.8421, "yes_ratio": 0.41, "signature": "pope|parser:pope|version:1"}
-    right = "84.2 of 100 questions are answered correctly"
-    assert meaning("pope", **scores) == f"{right}; the response is yes to 41.0 of 100."
-    assert meaning("pope", **scores | {"signature": "pope|parser:lmms-eval"}) == f"{right}."
-    of_read = "84.2 of 100 readable responses are right; they are yes to 41.0 of 100."
-    assert meaning("pope", **scores | {"signature": "pope|parser:repope"}) == of_read
-    usual = "pope|parser:lmms-eval|convention:usual"
-    assert meaning("pope", **scores | {"signature": usual}).endswith("yes to 41.0 of 100.")
-
-
 # HallusionBench
 
 
@@ -326,40 +304,6 @@ def test_hallusionbench_from_the_items_back_to_the_scores(data: Any, protocol: s
     assert all(
         ("failure" in facts(item)) == (bool(item.errors) and protocol == "official") for item in found.items
     )
-
-
-def test_hallusionbench_by_rules() -> None:
-    """An unreadable response counts as uncertain, which is right where there is no image."""
-    rows = control_pairs()
-    found = shown(run_of("hallusionbench", rows, [SAID[row % len(SAID)] for row in range(len(rows))]))
-    check_hallusionbench(found)
-    unread = [item for item in found.items if "unreadable" in item.errors]
-    assert len(unread) == 8 and any(item.errors == ["unreadable"] and item.image is None for item in unread)
-    assert all(facts(item)["verdict"] == ["unreadable, which counts as uncertain"] for item in unread)
-    seen = shown(
-        run_of(
-            "hallusionbench",
-            [one for one in rows if one["visual_input"]],
-            ["", "No."] * 10,
-            protocol="lmms-eval",
-        )
-    )
-    assert seen.scores["unread"] == about(with_error(seen.items, "unreadable")) == 0.5
-
-
-def test_hallusionbench_on_all_real_rows(upstream: Any) -> None:
-    """Each leaf of the tree is reached."""
-    rows = json.loads((upstream / "hallusionbench" / "HallusionBench.json").read_text())
-    codes = [(row * 31 + row // 7) % 3 for row in range(len(rows))]
-    same = [row % 2 for row in range(len(rows))]
-    found = shown(run_of("hallusionbench", rows, ["Yes."] * len(rows), correctness=codes, same=same))
-    check_hallusionbench(found)
-    leaves = {
-        facts(item)["failure"][0].partition(": ")[2] for item in found.items if "failure" in facts(item)
-    }
-    assert leaves == {leaf for of in LEAVES.values() for leaf in of.values()} - {
-        LEAVES["language_hallucination"]["VD"]  # by diagnosis="paper"
-    }
 
 
 VD = ("VD", ((0, 1), (1, 2)))
@@ -409,17 +353,6 @@ def test_hallusionbench_says_what_failed(case: str) -> None:
     ]
     assert facts(items[0])["right answer"] == ["no: It is blue."]
     assert items[0].parts["subcategory"] == f"{category}/ocr"
-
-
-def test_hallusionbench_in_a_sentence() -> None:
-    diagnosis = {"language_hallucination": 0.2, "visual_illusion": 0.7, "mixed": 0.1}
-    assert meaning("hallusionbench", aAcc=0.613, **diagnosis) == (
-        "61.3 of 100 responses are right (an uncertain one is right where no image is shown); of 100 others, 20.0 "
-        "ignore the image (language hallucination), 70.0 misread it (visual illusion), and 10.0 are a mix."
-    )
-    assert "why the others fail is undefined" in meaning("hallusionbench", aAcc=0.613)
-    assert meaning("hallusionbench", aAcc=1.0) == "100.0 of 100 responses are right."
-    assert "undefined" in meaning("hallusionbench")
 
 
 # HQH
@@ -486,20 +419,6 @@ def test_the_claims_that_a_judge_quotes_are_marked(case: str) -> None:
     assert item.errors == ["wrong answer", *(["extra claims"] if evidence else [])]
 
 
-@fast
-@given(
-    words=st.lists(st.text(min_size=1, max_size=4), min_size=1, max_size=8),
-    cut=st.tuples(st.integers(0, 8), st.integers(0, 8)),
-    between=st.sampled_from([" ", ", ", "\n", "...", "|"]),
-)
-def test_places_lie_in_the_text_in_order(words: list[str], cut: tuple[int, int], between: str) -> None:
-    text = between.join(words)
-    first, last = sorted(cut)
-    found = places(" ".join(words[first:last]), text)
-    ends = [end for place in found for end in place]
-    assert ends == sorted(ends) and all(0 <= start < end <= len(text) for start, end in found)
-
-
 def test_hqh_tells_what_is_known_of_the_image() -> None:
     regions = "\n".join(f"dog {n} X:1 Y:2" for n in range(14))
     row = questions(1)[0] | {"caption": "Two dogs.", "details": regions}
@@ -510,18 +429,6 @@ def test_hqh_tells_what_is_known_of_the_image() -> None:
     assert known["main answer"] == ["right"] and item.errors == []
     assert kinds(item)["extra claims that contradict the image"] == {"open"}
     assert item.parts == {"type": "existence", "level": "object"}
-
-
-def test_hqh_in_a_sentence() -> None:
-    assert meaning("hqh", main_hal=0.301, extra_hal=0.12, overall_hal=0.372) == (
-        "37.2 of 100 responses hallucinate: the main answer is wrong in 30.1 of 100, and there are 0.12 extra "
-        "claims per response that contradict the image."
-    )
-    assert meaning("hqh", main_hal=0.301) == (
-        "30.1 of 100 main answers are wrong; the overall rate is undefined, because nobody looked for extra "
-        "claims."
-    )
-    assert "undefined" in meaning("hqh")
 
 
 # HaloQuest, GAVIE, MMHal-Bench
@@ -549,13 +456,6 @@ def test_haloquest_from_the_items_back_to_the_scores(ratings: list[bool | None])
     assert all(facts(item)["right answers"] == ["There is none", "No such thing"] for item in found.items)
 
 
-def test_haloquest_tells_what_the_judge_understood() -> None:
-    judge = FakeJudge(lambda *_: '{"point": "It says there is one.", "verdict": "incorrect"}')
-    (item,) = shown(run_of("haloquest", halo(1), ["Yes."], judge=judge, progress=False)).items
-    assert facts(item)["its main point, according to the judge"] == ["It says there is one."]
-    assert (item.errors, item.image, facts(item)["verdict"]) == (["wrong"], "0.jpg", ["wrong"])
-
-
 POINTS = st.none() | st.sampled_from([0, 2.5, 7, 10])
 
 
@@ -571,20 +471,6 @@ def test_gavie_from_the_items_back_to_the_scores(ratings: list[tuple[Any, Any]])
         assert found.scores[name] == about(share(points))
         assert with_error(found.items, error) == sum(one < 10 for one in points) / len(told)
     assert found.scores["unreadable"] == about(with_error(found.items, "unreadable"))
-
-
-def test_gavie_tells_why() -> None:
-    place = {"x": 1, "y": 2, "width": 3, "height": 4}
-    row = {"id": 5, "image_id": 9, "question": "What?", "regions": [{"phrase": "a dog", **place}]}
-    judge = FakeJudge(lambda *_: '{"reason": "There is no cat.", "relevancy": 10, "accuracy": 2}')
-    (item,) = shown(run_of("gavie", [row], ["A cat."], judge=judge, progress=False)).items
-    assert facts(item) == {
-        "accuracy": ["2 of 10"],
-        "relevancy": ["10 of 10"],
-        "the judge's reasons": ["There is no cat."],
-        "regions": ["a dog"],
-    }
-    assert (item.id, item.image, item.errors, item.badness) == ("5", "9", ["not fully accurate"], 8)
 
 
 def rated(count: int) -> list[dict[str, Any]]:
@@ -618,18 +504,3 @@ def test_mmhal_tells_what_the_script_makes_of_a_reply_that_it_cannot_read() -> N
         "a person's answer": ["Two dogs."],
         "objects in the image": ["Dog"],
     }
-
-
-def test_the_others_in_a_sentence() -> None:
-    assert meaning("haloquest", accuracy=0.62) == (
-        "62.0 of 100 judged responses agree with an answer that people wrote."
-    )
-    assert meaning("gavie", accuracy=6.529, relevancy=8.2) == (
-        "On average, responses are rated 6.53 of 10 for being true of the image, and 8.20 for doing what the "
-        "instruction asks."
-    )
-    assert meaning("gavie", accuracy=6.5).endswith("and undefined for doing what the instruction asks.")
-    assert meaning("mmhal", rating=2.314, hallucination_rate=0.521) == (
-        "The mean rating is 2.31 of 6; 52.1 of 100 responses are rated below 3, which means that they hallucinate."
-    )
-    assert all("undefined" in meaning(name) for name in ROOMS)
