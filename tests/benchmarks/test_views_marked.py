@@ -1,5 +1,7 @@
 """The marks in texts are exactly what was counted: the scores are recomputed from the items."""
 
+import gzip
+import json
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -264,6 +266,24 @@ def test_chair(synonyms: Path, said: list[str]) -> None:
     for item in found.items:
         for mark, piece in zip(item.marks, pieces(item), strict=True):
             assert reader.read(piece).objects == [mark.of]
+
+
+# Real captions
+
+
+def test_real_captions(upstream: Path) -> None:
+    """500 of them, against CHAIR's ground truth."""
+    with gzip.open(upstream / "chair" / "coco2014_chair_objects.json.gz") as file:
+        known = json.load(file)
+    lines = (upstream / "responses" / "opera_llava-1.5_greedy.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    truth = [{"image_id": row["image_id"], "objects": known[str(row["image_id"])]} for row in rows]
+    said = [row["caption"] for row in rows]
+    found, scores = seen("throne", said, truth, judges="lexical")
+    assert len(found.items) == 500
+    assert all(same(value, scores[name]) for name, value in of_throne(found.items).items())
+    found, scores = seen("chair", said, truth, synonyms=str(upstream / "chair" / "synonyms.txt"))
+    assert all(same(value, scores[name]) for name, value in of_chair(found.items).items())
 
 
 # AMBER
