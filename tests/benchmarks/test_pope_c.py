@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from datasets import Dataset, Image, Value, load_dataset
-from huggingface_hub import DatasetCard
 from PIL import Image as Pillow
 
 from halluscope import cli, vocabularies
@@ -101,21 +100,6 @@ def test_an_image_is_stored_once(out: Path):
     assert list(rows["image_id"]) == list(OBJECTS)
     for row in rows:
         assert row["image"]["bytes"] == (out.parent / "pictures" / row["file_name"]).read_bytes()
-
-
-def test_stats_and_card(out: Path):
-    assert stats(out)["counts"] == {"questions": 16, "images": 4, "classes": 4, "yes": 6, "no": 10}
-    origin = stats(out)["sources"]["throne_coco"]
-    assert origin["published"] is False and stats(out)["subset"] is True
-    card = DatasetCard.load(out / "README.md")
-    assert [config["config_name"] for config in card.data["configs"]] == ["questions", "images"]
-    assert origin["sha256"] in card.text and "| questions | 16 | 400,000 |" in card.text
-    assert "37.5 % of the answers here are yes" in card.text
-    assert "{{" not in card.text and "{%" not in card.text and str(out.parent) not in card.text
-
-
-def test_the_same_bytes_from_the_same(source: Path, out: Path, tmp_path: Path):
-    assert stats(build(source, tmp_path / "two"))["tables"] == stats(out)["tables"]
 
 
 def test_without_images(tmp_path: Path):
@@ -273,15 +257,6 @@ def test_bad_sources(case: str, tmp_path: Path):
     assert not (tmp_path / "out").exists()
 
 
-def test_its_own_kind_is_no_source(source: Path, out: Path, tmp_path: Path):
-    with pytest.raises(BuildError, match="holds 'pope_c'; expected a presence dataset, throne_coco,"):
-        build(out, tmp_path / "two")
-    with pytest.raises(
-        BuildError, match="holds 'throne_coco'; expected a presence dataset, throne_objects365,"
-    ):
-        builder_objects365.build(source, out=tmp_path / "two", subset=True)
-
-
 def test_what_is_built_in_the_working_directory_is_the_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -308,18 +283,6 @@ def test_command_line(source: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     said = capsys.readouterr().out
     assert "16 questions, 4 images, 4 classes, 6 yes, 10 no (a subset)" in said
     assert f"load_dataset('{tmp_path / 'out'}', 'questions', split='validation')" in said
-
-
-@pytest.mark.parametrize(
-    ("name", "source"), [("pope_c", "throne_coco"), ("pope_c_objects365", "throne_objects365")]
-)
-def test_the_specs_agree_with_those_they_are_built_from(name: str, source: str):
-    mine, theirs = specs.load(name), specs.load(source)
-    assert mine.built_from == source and not mine.sources
-    for fact in ("license", "license_note", "publish_images", "vocabulary", "split"):
-        assert getattr(mine, fact) == getattr(theirs, fact)
-    images, classes = (theirs.expected[key] for key in ("images", "classes"))
-    assert mine.expected == {"questions": images * classes, "images": images, "classes": classes}
 
 
 # The sums of THRONE
