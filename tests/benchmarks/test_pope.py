@@ -252,10 +252,7 @@ def test_no_option_is_missing_from_the_signature():
     ("bad", "message"),
     [
         ({"references": ["Yea"]}, r"references\[0\] is 'Yea'; expected 'yes' or 'no'"),
-        ({"references": [2]}, r"references\[0\] is 2"),
-        ({"objects": [["dog"]]}, r"objects\[0\] is \['dog'\]"),
         ({"sampling": ["rare"]}, r"sampling\[0\] is 'rare'; expected 'random' or 'popular'"),
-        ({"image_ids": [None]}, r"image_ids\[0\] is None"),
         ({"per_class": True}, "per_class needs objects"),
     ],
 )
@@ -290,15 +287,6 @@ def test_the_dataset(tmp_path):
     official(tmp_path / "coco")
     out = builder.build(tmp_path, out=tmp_path / "out", configs=["coco"], subset=True)
     rows = load_dataset(str(out), "coco", split="test", cache_dir=str(tmp_path / "hf"))
-    assert rows.column_names == [
-        "question_id",
-        "image_id",
-        "file_name",
-        "question",
-        "object",
-        "answer",
-        "sampling",
-    ]
     assert rows[11] == {
         "question_id": 12,
         "image_id": 1,
@@ -310,7 +298,6 @@ def test_the_dataset(tmp_path):
     }
     stats = json.loads((out / "stats.json").read_text())
     assert stats["subset"] and stats["counts"]["coco_rows"] == 36 and stats["counts"]["coco_pairs"] == 24
-    assert "do not compare scores" in (out / "README.md").read_text()
 
 
 def test_files_that_are_not_the_published_ones_are_refused(tmp_path):
@@ -323,9 +310,7 @@ def test_files_that_are_not_the_published_ones_are_refused(tmp_path):
     ("text", "message"),
     [
         ('{"question_id": 1, "ima', "line 1 is not JSON, or is cut off"),
-        ('[{"question_id": 1}, {"ques', "is not JSON, or is cut off"),
         ('{"question_id": 1, "image": "a1.jpg"}', "line 1: expected question_id, image, text and label"),
-        ("", "holds no question"),
     ],
 )
 def test_a_question_file_that_is_cut_off(tmp_path, text, message):
@@ -338,33 +323,18 @@ def test_a_question_file_that_is_cut_off(tmp_path, text, message):
     ("change", "message"),
     [
         ({"label": "maybe"}, "line 12: label is 'maybe'; expected one of 'yes', 'no'"),
-        ({"text": "A dog?"}, "line 12: text is 'A dog[?]'"),
         ({"image": "nameless.jpg"}, "line 12: image is 'nameless.jpg'"),
         (
             {"image": f"{'1' * 30}.jpg"},
             "line 12: image is '1{30}.jpg'; expected a file name that ends in an id",
         ),
-        ({"image": 7}, "line 12: image is 7; expected a text"),
-        ({"question_id": 10**30}, "line 12: question_id is 10{30}; expected a 64-bit whole number"),
-        ({"question_id": True}, "line 12: question_id is True; expected a 64-bit whole number"),
         ({"text": 7, "object": "dog"}, "line 12: text is 7; expected"),
         ({"question_id": 1}, "holds question_id 1 more than once"),
-        ({"question_id": "x"}, "question_id is 'x'"),
     ],
 )
 def test_a_question_file_with_a_bad_row(tmp_path, change, message):
     with pytest.raises(BuildError, match=message):
         read_official(official(tmp_path, **change) / "coco_pope_random.json", "random")
-
-
-def test_what_departs_from_the_pattern(tmp_path):
-    rows = read_official(official(tmp_path) / "coco_pope_random.json", "random")
-    assert irregular(rows) == {}
-    assert irregular([*rows[:6], *rows[8:], *rows[6:8]]) == {}
-    assert set(irregular([rows[1], rows[0], *rows[2:]])) == {"alternation"}
-    assert irregular(rows[:-1])["rows"] == [7, 8, 9, 10, 11]
-    same = replace(rows[3], object=rows[0].object, question_id=99)
-    assert irregular([*rows[:3], same, *rows[4:]]) == {"contradiction": [99], "repetition": [99]}
 
 
 def test_the_official_files_hold_what_the_spec_says(upstream, tmp_path):
@@ -449,16 +419,6 @@ def test_new_questions_obey_the_definitions(table, images, objects, seed):
     check_definitions(table, images, objects, seed)
 
 
-def test_new_questions_obey_the_definitions_on_real_annotations(upstream):
-    table = coco.read_annotations(upstream / "coco" / "mini" / "instances_val2017.json")
-    check_definitions(table, images=50, objects=3, seed=0)
-
-
-def test_the_seed_decides(table):
-    assert building.draw(table, 20, 3, seed=4) == building.draw(table, 20, 3, seed=4)
-    assert building.draw(table, 20, 3, seed=4) != building.draw(table, 20, 3, seed=5)
-
-
 def test_fewer_images_than_asked(table):
     with pytest.raises(BuildError, match="500 images are asked for, but of the 60 in the annotations only"):
         building.draw(table)
@@ -466,53 +426,37 @@ def test_fewer_images_than_asked(table):
         building.draw(table, objects=0)
 
 
-PART_OF_OBJECTS365 = ("Cabinet/shelf", "Sneakers", "Umbrella", "Scissors", "Glasses", "Orange/Tangerine")
+ASKED = {
+    "Cabinet/shelf": "Is there a cabinet/shelf in the image?",
+    "Sneakers": "Is there sneakers in the image?",
+    "Umbrella": "Is there an umbrella in the image?",
+    "Scissors": "Is there scissors in the image?",
+}
+ASKED_OF_OTHERS = {
+    "Sneakers": "Is there Sneakers in the image?",
+    "Unicorn": "Is there a Unicorn in the image?",
+    "scissors": "Is there scissors in the image?",
+    "Umbrella": "Is there an Umbrella in the image?",
+}
 
 
-@pytest.mark.parametrize(
-    ("classes", "asked"),
-    [
-        (
-            PART_OF_OBJECTS365,
-            {
-                "Is there a cabinet/shelf in the image?",
-                "Is there sneakers in the image?",
-                "Is there an umbrella in the image?",
-                "Is there scissors in the image?",
-                "Is there glasses in the image?",
-                "Is there an orange/tangerine in the image?",
-            },
-        ),
-        (
-            ("Sneakers", "Unicorn", "scissors", "Umbrella"),
-            {
-                "Is there Sneakers in the image?",
-                "Is there a Unicorn in the image?",
-                "Is there scissors in the image?",
-                "Is there an Umbrella in the image?",
-            },
-        ),
-    ],
-)
-def test_classes_that_are_a_part_of_a_vocabulary_are_asked_about_as_the_whole_is(tmp_path, classes, asked):
+@pytest.mark.parametrize("asked", [ASKED, ASKED_OF_OTHERS])
+def test_classes_that_are_a_part_of_a_vocabulary_are_asked_about_as_the_whole_is(tmp_path, asked):
     """Names of another list keep their case; only their plurals are known."""
-    half = len(classes) // 2
     content = {
         "images": [{"id": image, "file_name": f"{image:012d}.jpg"} for image in range(4)],
-        "categories": [{"id": i, "name": name} for i, name in enumerate(classes)],
-        "annotations": [
-            {"id": image * half + n, "image_id": image, "category_id": (image % 2) * half + n}
-            for image in range(4)
-            for n in range(half)
-        ],
+        "categories": [{"id": number, "name": name} for number, name in enumerate(asked)],
+        "annotations": [],
     }
+    for number in range(8):  # two classes in each image
+        image = number // 2
+        category = 2 * (image % 2) + number % 2
+        content["annotations"].append({"id": number, "image_id": image, "category_id": category})
     (tmp_path / "part.json").write_text(json.dumps(content))
     options = ["--from-annotations", str(tmp_path / "part.json"), "--out", str(tmp_path / "out")]
-    drawn = ["--images-count", "4", "--objects", str(half)]
-    assert cli.main(["build", "pope", *options, *drawn]) == 0
+    assert cli.main(["build", "pope", *options, "--images-count", "4", "--objects", "2"]) == 0
     rows = load_dataset(str(tmp_path / "out"), split="test", cache_dir=str(tmp_path / "hf"))
-    assert {row["question"] for row in rows} == asked
-    assert {row["object"] for row in rows} == set(classes)
+    assert {row["object"]: row["question"] for row in rows} == asked
 
 
 def test_building_new_questions(table, tmp_path, capsys):
