@@ -229,15 +229,6 @@ def test_the_printed_scores_of_real_descriptions(upstream):
         assert got[name.lower()] == pytest.approx(float(value) / 100, abs=0.01)
 
 
-def test_the_real_dataset(upstream, real, tmp_path):
-    out = small_datasets.builder("amber").build(upstream / "amber", None, tmp_path / "amber")
-    stats = json.loads((out / "stats.json").read_text())
-    assert not stats["subset"]
-    assert stats["counts"]["asked_twice"] == 10 and stats["counts"]["both_true_and_imagined"] == 61
-    assert (stats["counts"]["yes"], stats["counts"]["no"]) == (4789, 9427)
-    assert METRIC.load([str(out)]) == real
-
-
 # The dataset and the door
 
 

@@ -125,17 +125,6 @@ def test_from_objects365(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         build(source, tmp_path / "two")
 
 
-def test_the_grid_in_several_parts(monkeypatch: pytest.MonkeyPatch):
-    present = np.random.default_rng(0).random((7, 3)) < 0.5
-    ids = np.arange(100, 107)
-    (whole,) = pope_c.grid(ids, "abc", ["A?", "B?", "C?"], present)
-    monkeypatch.setattr(pope_c, "ROWS_AT_ONCE", 7)
-    parts = list(pope_c.grid(ids, "abc", ["A?", "B?", "C?"], present))
-    assert [part.num_rows for part in parts] == [6, 6, 6, 3]
-    assert [row for part in parts for row in part.to_pylist()] == whole.to_pylist()
-    assert [row["answer"] == "yes" for row in whole.to_pylist()] == present.ravel().tolist()
-
-
 # The join
 
 
@@ -214,10 +203,6 @@ def _change(source: Path, **facts: Any) -> None:
     (source / "stats.json").write_text(json.dumps(stats(source) | facts))
 
 
-def _columns(source: Path, *names: str) -> list[dict[str, Any]]:
-    return [table | {"columns": names} for table in stats(source)["tables"]]
-
-
 def _another_object(source: Path) -> None:
     counts = stats(source)["counts"]
     counts["images_per_class"].pop("dog")
@@ -229,17 +214,10 @@ def _shard(source: Path) -> Path:
 
 
 BAD = {
-    "an empty folder": (
-        lambda f: (f / "stats.json").unlink(),
-        "is not a dataset that halluscope built: it has no stats.json",
-    ),
-    "cut off": (lambda f: (f / "stats.json").write_text('{"name": '), "stats.json is not JSON"),
-    "a list": (lambda f: (f / "stats.json").write_text("[1]"), "expected an object with name"),
     "another benchmark": (
         lambda f: _change(f, name="hqh"),
         "--source .* holds 'hqh'; expected a presence dataset, throne_coco,",
     ),
-    "another kind": (lambda f: _change(f, name="pope", tables=_columns(f, "question")), "holds 'pope'"),
     "other counts": (lambda f: _change(f, counts={"images": 3}), "whose stats.json counts images_per_class"),
     "a missing file": (lambda f: _shard(f).unlink(), "which .*stats.json names, is missing"),
     "a changed file": (lambda f: _shard(f).write_bytes(b"PAR1"), "is not the file that its builder wrote"),
@@ -255,25 +233,6 @@ def test_bad_sources(case: str, tmp_path: Path):
     with pytest.raises(ValueError, match=message):
         build(source, tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_what_is_built_in_the_working_directory_is_the_source(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(
-        BuildError,
-        match=r"--source datasets/throne_coco is not .* built.*Build it first: halluscope build throne_coco\.",
-    ):
-        builder.build(subset=True)
-    throne(tmp_path).rename(_home(tmp_path, "throne_coco"))
-    assert cli.main(["build", "pope_c", "--subset"]) == 0
-    assert stats(tmp_path / "datasets" / "pope_c")["name"] == "pope_c"
-
-
-def _home(folder: Path, name: str) -> Path:
-    (folder / "datasets").mkdir()
-    return folder / "datasets" / name
 
 
 def test_command_line(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

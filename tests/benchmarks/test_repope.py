@@ -117,16 +117,6 @@ def test_both_in_one_command(built, tmp_path, capsys):
 # The real files
 
 
-def test_the_real_dataset(upstream, tmp_path):
-    out = small_datasets.builder("repope").build(upstream / "repope", None, tmp_path / "repope")
-    counts = json.loads((out / "stats.json").read_text())["counts"]
-    assert [counts[name] for name in SAMPLINGS] == [2774, 2727, 2684]
-    files = [str(upstream / f"repope/coco_repope_{name}.json") for name in SAMPLINGS]
-    read = rows.load(files)
-    assert rows.load([str(out)]) == read
-    assert sum(isinstance(row, LeftOut) for row in read) == 9000 - 8185
-
-
 def test_an_answer_right_by_pope_is_right_by_repope_where_both_agree(upstream):
     """Of the 8,185 questions 494 have another answer in RePOPE."""
     official = rows.load([str(upstream / f"pope/coco/coco_pope_{name}.json") for name in SAMPLINGS])
