@@ -1,7 +1,6 @@
 """CHAIR: reading captions, the scores, the synonym list, and the ground truth."""
 
 import gzip
-import inspect
 import json
 import re
 import sys
@@ -18,8 +17,7 @@ from halluscope.benchmarks.chair.reading import CaptionReader
 from halluscope.benchmarks.chair.rows import ground_truth
 from halluscope.building import fetch
 from halluscope.errors import BuildError, MissingExtra
-from halluscope.reading.words import lemmas
-from halluscope.signature import changed, keys_of
+from halluscope.signature import keys_of
 from halluscope.vocabularies import load
 
 ROOT = Path(__file__).parents[2]
@@ -166,36 +164,6 @@ def test_texts_that_want_to_do_harm(own):
     got = chair.compute(texts, [["dog"]] * len(texts), per_image=True, **own)
     assert [len(row["mentions"]) for row in got["per_image"]] == [25_000, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
     assert got["chair_i"] == 0.0
-
-
-# Each choice that can move a number, with another value for it.
-MOVES = {
-    "synonyms": "other.txt",
-    "bootstrap": 0,
-    "level": 0.9,
-    "thoughts": "kept",
-    "forms": ["parallel-1"],
-    "drop_unfinished": True,
-    "reader": "textblob",
-}
-MOVES_NOTHING = {"allow_other_synonyms", "per_image", "seed"}
-SAYS_WHAT_IT_IS_ABOUT = {"image_ids", "forms"}
-
-
-def test_no_option_is_missing_from_the_signature(own, tmp_path):
-    options = set(inspect.signature(chair.compute).parameters) - {"predictions", "references"}
-    assert options == MOVES.keys() | MOVES_NOTHING | SAYS_WHAT_IT_IS_ABOUT
-    (tmp_path / "other.txt").write_text(own["synonyms"].read_text().replace("panda", "koala"))
-    base = own | {"bootstrap": 5}
-    plain = chair.compute([""], [[]], **base)["signature"]
-    for option, value in MOVES.items():
-        value = tmp_path / value if option == "synonyms" else value
-        assert chair.compute([""], [[]], **(base | {option: value}))["signature"] != plain, option
-    assert chair.compute([""], [[]], **(base | {"per_image": True}))["signature"] == plain
-    of_image = chair.compute([""], [[]], **(base | {"image_ids": [1]}))["signature"]
-    assert of_image != plain == changed(of_image, data=keys_of(plain)["data"])
-    assert "|synonyms:other-" in plain and f"|lemmas:{lemmas.version()}|" in plain
-    assert re.match(r"chair\|data:coco-1-[0-9a-f]{8}\|responses:given\|", plain)
 
 
 @pytest.mark.parametrize(

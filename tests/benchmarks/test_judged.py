@@ -24,9 +24,7 @@ from halluscope.reporting import published
 from halluscope.signature import keys_of
 from tests import small_datasets
 from tests.fake_judge import FakeJudge, obedient
-from tests.runs.made import Fitting
 from tests.scripted_server import refuse, reply
-from tests.test_contract import example
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -520,56 +518,6 @@ def test_a_run_keeps_the_verdicts_which_another_run_reads(name, tmp_path, serve,
     assert "No judge is named" in refused(*words)
     (nobody,) = json_of(*words, "--judge", "none")
     assert nobody[case.unread] == 1
-
-
-# Options
-
-MOVES = {"repeats": 2, "judge_seed": 1, "bootstrap": 0, "seed": 1, "level": 0.9, "thoughts": "kept"}
-"""Another value of each option that all of them have."""
-
-CHOICES = {
-    "hqh": {"claims": "all"},
-    "mmhal": {"prompts": "authors", "reading": "official"},
-    "gavie": {"prompts": "authors"},
-    "haloquest": {"prompts": "authors"},
-    "hallusionbench": {
-        **{"protocol": "lmms-eval", "bias": "answers", "diagnosis": "paper"},
-        **{"prompts": "authors", "reading": "official"},
-    },
-}
-"""Another value of each benchmark's own options."""
-
-MOVES_NOTHING = {"max_failed": 0.5, "at_once": 3, "per_question": True, "progress": False, "device": "cpu"}
-ELSEWHERE = {"max_tokens", "temperature", "leave_out", "fresh", "store"}
-"""Options that stand in a named judge's key, or nowhere."""
-
-NEED_A_FILE = {"hqh": {"prompts", "reading", "template"}}
-"""Options that need the authors' own file; test_hqh.py has them."""
-
-
-@pytest.mark.parametrize("name", CHOICES)
-def test_each_option_that_can_move_a_score_is_in_the_signature(name):
-    benchmark = registry.benchmark(name)
-    predictions, references, _ = example(benchmark)
-    other = Fitting()
-    other.key = "fitting-2"
-    verdict = case_of(name).numbers(case_of(name).verdicts[0])
-    per_row = {"correctness": 1, "same": 1} if name == "hallusionbench" else {"ratings": verdict}
-    given = {option: [value] * len(references) for option, value in per_row.items()}
-    moves = MOVES | {"judge": other} | CHOICES[name] | given
-    assert (
-        benchmark.keywords - ELSEWHERE - NEED_A_FILE.get(name, set()) == moves.keys() | MOVES_NOTHING.keys()
-    )
-
-    def signed(**options):
-        base = {"bootstrap": 5, "max_failed": 1.0}
-        if name == "hallusionbench" or options.keys().isdisjoint(per_row):
-            base["judge"] = Fitting()  # given verdicts need no judge
-        return benchmark.compute(predictions, references, **base | options)["signature"]
-
-    plain = signed()
-    assert [option for option, value in moves.items() if signed(**{option: value}) == plain] == []
-    assert [option for option, value in MOVES_NOTHING.items() if signed(**{option: value}) != plain] == []
 
 
 # Forged verdicts

@@ -1,6 +1,5 @@
 """POPE: reading responses, the metric, the questions and the command."""
 
-import inspect
 import json
 import re
 from dataclasses import replace
@@ -23,7 +22,7 @@ from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reading import coco
 from halluscope.reading.coco import CocoTable
 from halluscope.responses import parsers as replies
-from halluscope.signature import changed, keys_of
+from halluscope.signature import keys_of
 from tests import small_datasets
 from tests.test_frozen import unpacked
 
@@ -209,43 +208,6 @@ def test_a_parser_and_a_way_to_count_are_two_things():
     assert own["signature"] == found["lmms-eval", "lmms-eval"]["signature"]
     assert "convention" not in own["signature"]
     assert "|convention:usual|" in found["lmms-eval", "usual"]["signature"]
-
-
-# Each choice that can move a number, with another value for it.
-MOVES = {
-    "parser": "strict",
-    "objects": ["dog", "cat"],
-    "sampling": ["random", "popular"],
-    "image_ids": [1, 2],
-    "bootstrap": 0,
-    "level": 0.9,
-    "thoughts": "kept",
-    "forms": ["parallel-1-0"] * 2,
-    "convention": "lmms-eval",
-}
-MOVES_NOTHING = {"corrected", "per_class", "per_question", "seed"}
-SAYS_WHAT_IT_IS_ABOUT = {"questions"}
-
-
-def test_no_option_is_missing_from_the_signature():
-    options = set(inspect.signature(pope.compute).parameters) - {"predictions", "references"}
-    assert options == MOVES.keys() | MOVES_NOTHING | SAYS_WHAT_IT_IS_ABOUT
-    base = {"bootstrap": 5, "objects": ["dog", "dog"]}
-    plain = pope.compute(["", ""], ["yes", "no"], **base)["signature"]
-    for option, value in MOVES.items():
-        assert pope.compute(["", ""], ["yes", "no"], **(base | {option: value}))["signature"] != plain, option
-    for table in ("per_class", "per_question"):
-        assert pope.compute(["", ""], ["yes", "no"], **base, **{table: True})["signature"] == plain
-    other = pope.compute(["", ""], ["yes", "no"], **(base | {"bootstrap": 99, "seed": 1}))
-    assert other["signature"] == plain
-    asked = pope.compute(["", ""], ["yes", "no"], **base, questions=["Is there a dog?", "A dog?"])[
-        "signature"
-    ]
-    assert asked != plain == changed(asked, data=keys_of(plain)["data"])
-    assert (
-        keys_of(pope.compute(["", ""], ["no", "no"], **base)["signature"])["data"] != keys_of(plain)["data"]
-    )
-    assert "\n" not in plain and plain.split("|")[-1].startswith("version:")
 
 
 @pytest.mark.parametrize(

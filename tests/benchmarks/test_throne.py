@@ -1,6 +1,5 @@
 """The metric, as a user calls it: `evaluate.load("metrics/throne")`."""
 
-import inspect
 import json
 from pathlib import Path
 
@@ -8,12 +7,11 @@ import evaluate
 import numpy as np
 import pytest
 
-from halluscope import registry
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.benchmarks.throne.report import report
 from halluscope.judging.resolve import ReplayJudge
-from halluscope.signature import changed, keys_of
+from halluscope.signature import keys_of
 from halluscope.vocabularies import load
 from tests.test_frozen import simulated_votes
 
@@ -140,53 +138,6 @@ def test_explain_says_which_rule_took_which_mention_back():
         [],
     ]
     assert json.dumps(got) == json.dumps(throne.compute(texts, [["cat"], []], **base))
-
-
-# Each choice that can move a number, with another value for it.
-MOVES = {
-    "vocabulary": ["dog", "cat", "cow"],
-    "judges": ["lexical", ReplayJudge({})],
-    "questions": "released",
-    "agreement": 2,
-    "beta": 2.0,
-    "votes": np.zeros((2, 2, 1)),
-    "class_f": "mean",
-    "all_average": "image",
-    "bootstrap": 0,
-    "level": 0.9,
-    "thoughts": "kept",
-    "forms": ["parallel-1", ""],
-}
-MOVES_WHAT_IS_SAMPLED = {"cells"}
-SAYS_WHAT_IT_IS_ABOUT = {"image_ids", "forms"}
-MOVES_NOTHING = {
-    *("ask", "cells_of", "explain", "per_class", "per_image", "workers", "store", "progress"),
-    *("at_once", "max_failed", "seed"),
-}
-IN_THE_JUDGES_KEYS = {
-    "device",  # see tests/answering/test_answering.py
-    "leave_out",  # see tests/judging/test_endpoint_voter.py
-}
-
-
-def test_no_option_is_missing_from_the_signature():
-    beside = MOVES_WHAT_IS_SAMPLED | SAYS_WHAT_IT_IS_ABOUT | MOVES_NOTHING
-    beside |= IN_THE_JUDGES_KEYS
-    assert registry.benchmark("throne").keywords == MOVES.keys() | beside
-    parameters = inspect.signature(throne.compute).parameters.items()
-    others = {name for name, parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY}
-    assert others == {"predictions", "references"}
-    base = {"vocabulary": ["dog", "cat"], "judges": "lexical", "bootstrap": 5}
-    plain = throne.compute(["", ""], [[], []], **base)["signature"]
-    for option, value in MOVES.items():
-        options = base | {option: value}
-        if option == "votes":
-            del options["judges"]
-        assert throne.compute(["", ""], [[], []], **options)["signature"] != plain, option
-    for option, value in {"ask": "all", "per_class": True, "per_image": True, "explain": True}.items():
-        assert throne.compute(["", ""], [[], []], **(base | {option: value}))["signature"] == plain, option
-    of_images = throne.compute(["", ""], [[], []], **base, image_ids=[1, 2])["signature"]
-    assert of_images != plain == changed(of_images, data=keys_of(plain)["data"])
 
 
 def test_what_is_scored_on_some_cells_has_a_signature_of_its_own():
