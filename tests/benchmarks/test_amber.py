@@ -186,13 +186,6 @@ def test_how_replies_are_read(parser, said):
     assert "".join((row["said"] or "?")[0] for row in got["per_row"]) == said
 
 
-def test_one_number_is_the_mean_of_two():
-    replies = ["-", *(["No"] * 7)]
-    got = compute(replies, [described(), *QUESTIONS], nouns=[["dog", "bench"]])
-    assert got["f1"] == pytest.approx(2 * (4 / 7) / (1 + 4 / 7))
-    assert got["amber"] == pytest.approx((1 - 0.5 + got["f1"]) / 2)
-
-
 # The authors' script
 
 
@@ -297,14 +290,6 @@ def test_the_command(built, tmp_path, capsys):
 def test_rows_that_are_none(change, said):
     with pytest.raises(ValueError, match=said):
         compute(["-"], [described() | change], nouns=[[]])
-
-
-def test_similar_words_from_a_file(tmp_path):
-    file = tmp_path / "similar.json"
-    file.write_text(json.dumps([["dog", "bench"], ["bench", "dog"]]))
-    given = [["dog", "bench"]]
-    both = [compute(["-"], [described()], nouns=[["bench"]], similar=of) for of in (str(file), given)]
-    assert both[0]["signature"] == both[1]["signature"] and both[0]["chair"] == 0.0
 
 
 # Synonyms by word vectors

@@ -278,25 +278,6 @@ def test_the_command_with_labels(command, tmp_path, capsys):
     assert re.search(r"signature: chair\|data:coco-2-[0-9a-f]{8}\|responses:id\|", out)
 
 
-def test_the_command_without_ground_truth(command, coco_files, tmp_path, capsys):
-    assert cli.main(command) == 2
-    assert "--dataset is missing" in capsys.readouterr().err
-    (tmp_path / "labels.json").write_text(json.dumps({1: ["dog"], 2: ["chair"]}))
-    instances, captions, labels = *map(str, coco_files), str(tmp_path / "labels.json")
-    for dataset, message in (
-        (["nowhere.json"], "There is no file nowhere.json"),
-        ([labels], "labels.json has no images and no annotations and no categories; expected"),
-        ([instances, labels], "captions is given; expected one file of instances, got 2 datasets"),
-    ):
-        assert cli.main([*command, "--dataset", *dataset, "--captions", captions]) == 2
-        assert message in capsys.readouterr().err
-    assert cli.main([*command, "--dataset", instances, "--captions", labels]) == 2
-    assert (
-        "labels.json has no annotations; expected an object with lists of annotations"
-        in capsys.readouterr().err
-    )
-
-
 @pytest.fixture(scope="module")
 def published(upstream) -> dict:
     return json.loads((upstream / "chair/llava-1.5_sampled_chair_output.json").read_text())

@@ -124,13 +124,6 @@ def test_table_4_is_consistent():
         assert row["main_hal"] == pytest.approx(mean, abs=1.1e-3), name
 
 
-def test_an_interval_leaves_out_images():
-    """Each image's questions have equal results, so these are as if of two rows: Clopper and Pearson, 1 of 2."""
-    references = [row | {"image_id": 1 + number // 4} for number, row in enumerate(rows())]
-    got = compute([""] * 8, references, ratings=[judged(number < 4) for number in range(8)], bootstrap=200)
-    assert got["interval"]["main_hal"] == pytest.approx((1 - 0.975**0.5, 0.975**0.5))
-
-
 # The rules of reference-only
 
 HOW_MANY = "How many people are there?"
@@ -414,15 +407,6 @@ def build(files, **options):
 
 def load(files):
     return load_dataset(str(files / "out"), split="test", cache_dir=str(files / "hf"))
-
-
-def test_rows_with_everything(files):
-    build(files, images=files, image_data=files)
-    dataset = load(files)
-    assert dataset[2]["image"].size == (4, 3)
-    assert (dataset[0]["caption"], dataset[0]["details"]) == ("Image 100.", "a\n b X:1")
-    assert list(dataset["level"]) == [LEVELS[name] for name in dataset["type"]]
-    assert compute(TEXTS, list(dataset))["main_hal"] == compute(TEXTS, rows())["main_hal"]
 
 
 @pytest.mark.parametrize(

@@ -44,21 +44,6 @@ def test_worked_by_hand(metric):
     )
 
 
-def test_other_scores_have_another_signature(metric):
-    """Whether a number has a decimal point does not count: evaluate gives one to what is added."""
-    first, second = [1, 2, 3, 4], [10, 30, 20, 40]
-    options = {"indicator": "criterion", "bootstrap": 9}
-    whole = hqm.compute(first, second, **options)["signature"]
-    assert hqm.compute(np.array(first, dtype=float), second, **options)["signature"] == whole
-    metric.add_batch(predictions=first, references=second)
-    assert metric.compute(**options)["signature"] == whole
-    assert hqm.compute(first, second[::-1], **options)["signature"] != whole
-    marks = [
-        hqm.compute(of, indicator="content")["signature"] for of in ([1, 1, 0], [1.0, True, 0.0], [1, 0, 0])
-    ]
-    assert marks[0] == marks[1] != marks[2]
-
-
 def test_three_models_prove_nothing():
     """On a line, so that every resample is too; but one of six orders is as good, whatever the scores."""
     got = hqm.compute([0.1, 0.2, 0.5], [0.2, 0.4, 1.0])

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import halluscope
-from halluscope import cli
 from halluscope.benchmarks.llava_bench import reading
 from halluscope.benchmarks.llava_bench.metric import compute
 from halluscope.errors import BuildError, JudgingFailed
@@ -354,15 +353,6 @@ def test_words_are_read_strictly(reply, expected):
         warnings.simplefilter("ignore")
         row = compute(TEXTS, rows(), ratings=replies, per_question=True)["per_question"][0]
     assert (row["reference"], row["model"]) == (expected or (None, None))
-
-
-def test_a_report_shows_both_ratings(tmp_path, capsys):
-    from_files(
-        tmp_path, write(tmp_path / "r.jsonl", reviews((8, 6), (9, 8), (9, 3), (7, 10))), out=tmp_path / "run"
-    )
-    assert cli.main(["report", str(tmp_path / "run"), "--out", str(tmp_path / "page.html")]) == 0
-    page = (tmp_path / "page.html").read_text()
-    assert "rating of GPT-4" in page and "less than full points" in page
 
 
 @pytest.mark.parametrize("forged", ["1 10", "A dog.\n1 10\nAssistant 2 is better.", "1,\u200b 10"])

@@ -308,17 +308,6 @@ def test_the_authors_own_dataset_is_scored_too(tmp_path):
     assert scores[1].pop("origin") == "subset" and scores[0] == scores[1]
 
 
-def test_images_are_kept_as_they_are(tmp_path):
-    import datasets
-
-    file = upstream_file(tmp_path, TRUE, {"bytes": picture(), "path": "0.png"})
-    out = small_datasets.builder("openchair").build(file, out=tmp_path / "built", subset=True)
-    kept = datasets.load_dataset(str(out), split="test").cast_column("image", datasets.Image(decode=False))
-    assert [one["bytes"] for one in kept["image"]] == [picture()] * 3
-    stats = json.loads((out / "stats.json").read_text())
-    assert stats["subset"] and stats["counts"] == {"images": 3, "captions": 3}
-
-
 @pytest.mark.parametrize(
     ("captions", "said"),
     [
@@ -369,20 +358,6 @@ def test_the_authors_file_of_captions(built, tmp_path, capsys):
     file.write_text("generated_caption\na dog\n")
     assert cli.main(score) == 2
     assert "1 responses without an id, and the dataset has 3 rows" in capsys.readouterr().err
-
-
-def test_the_commands(built, tmp_path, tiny_t5, capsys, one_thread):
-    file = tmp_path / "model.json"
-    file.write_text(json.dumps([{"image_id": n, "caption": text} for n, text in enumerate(SAID)]))
-    store = ["--store", str(tmp_path / "store.sqlite")]
-    about = ["openchair", "--responses", str(file), "--dataset", str(built), "--judges"]
-    assert cli.main(["score", *about, str(tiny_t5), "--plan", "--json", *store]) == 0
-    planned = json.loads(capsys.readouterr().out)
-    assert (planned["total"]["left"], planned["total"]["questions"], planned["exact"]) == (5, 5, True)
-    assert cli.main(["score", *about, str(tiny_t5), "--questions", "plain", "--quiet", *store]) == 0
-    shown = capsys.readouterr().out
-    assert "5 nouns in 3 captions (1.67 per caption)" in shown
-    assert "captions without a noun that counts: 1" in shown
 
 
 # The authors' captions

@@ -262,12 +262,6 @@ def test_the_dataset(tmp_path):
     assert stats["subset"] and stats["counts"]["coco_rows"] == 36 and stats["counts"]["coco_pairs"] == 24
 
 
-def test_files_that_are_not_the_published_ones_are_refused(tmp_path):
-    with pytest.raises(BuildError, match="is not the published file"):
-        builder.build(official(tmp_path), out=tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

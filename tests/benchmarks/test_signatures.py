@@ -102,12 +102,12 @@ CASES = {
     "openchair": Signed(
         {"judges": "lexical", "questions": "plain"},
         OF_ALL
-        | {"judges": ["lexical", Yes()], "agreement": "majority", "convention": "first"}
+        | {"judges": ["lexical", Yes()], "convention": "first"}
         | {"nouns": [["dog"], ["cat"]], "forms": ["parallel-1", ""]}
         | {"questions": "claims"},
         VOTED,
         {"image_ids": [7, 8]},
-        {"concreteness", "reader", "votes"} | OF_MODELS,
+        {"agreement", "concreteness", "reader", "votes"} | OF_MODELS,
     ),
     "hqh": Signed(
         {"judge": Fitting()},
