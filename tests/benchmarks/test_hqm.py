@@ -211,46 +211,6 @@ def test_benchmarks_correlate_by_the_principal_score_of_each(tmp_path, capsys):
         assert printed[0] == printed[1], names
 
 
-def test_runs_correlate_as_their_printed_results_do(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    questions = [
-        {
-            "question_id": i,
-            "image": f"{i}.jpg",
-            "text": "Is there a dog in the image?",
-            "label": ("no", "yes")[i % 2],
-        }
-        for i in range(1, 9)
-    ]
-    Path("coco_pope_random.json").write_text("\n".join(map(json.dumps, questions)))
-    for model, right in {"a": 8, "b": 6, "c": 5}.items():
-        said = [(row["label"], "Perhaps.")[i >= right] for i, row in enumerate(questions)]
-        rows = [
-            {"question_id": row["question_id"], "text": text}
-            for row, text in zip(questions, said, strict=True)
-        ]
-        Path(f"{model}.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    score = ["score", "pope", "--dataset", "coco_pope_random.json", "--parser", "strict"]
-    score += ["--responses", "a.jsonl", "b.jsonl", "c.jsonl"]
-    assert cli.main([*score, "--json"]) == 0
-    Path("printed.json").write_text(capsys.readouterr().out)
-    assert cli.main([*score, "--out", "runs"]) == 0
-    capsys.readouterr()
-    found = []
-    with warnings.catch_warnings(action="ignore"):
-        for first in ("printed.json", "runs"):
-            assert (
-                cli.main(
-                    ["study", "correlate", first, "printed.json", "--scores", "accuracy", "recall", "--json"]
-                )
-                == 0
-            )
-            found.append(json.loads(capsys.readouterr().out))
-        assert found[0] == found[1] and found[0]["models"] == ["a", "b", "c"]
-        assert cli.main(["study", "correlate", "runs/a/scores.json", "runs", "--scores", "accuracy"]) == 2
-    assert "1 model" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     "command", ["study reliability {} --retest {}", "study correlate {} {} --scores chair_i"]
 )

@@ -90,7 +90,7 @@ def hqh_reply(verdict):
 
 def haloquest_row(number):
     about = {"image_type": "real", "type": "visual challenge", "question": f"What about thing {number}?"}
-    return {"id": number, "file_name": f"{number}.jpg", "answers": ["Two dogs."], **about}
+    return {"id": number, "file_name": f"{number}.jpg", "answers": ["Two dogs.", "A pair."], **about}
 
 
 def haloquest_reply(verdict):
@@ -197,11 +197,11 @@ CASES = [
         ("main_hal", "overall_hal", "extra_hal"), "unjudged",
     ),
     Case(
-        "haloquest", "ours", "haloquest-prompt-2-", haloquest_row, ABOUT, haloquest_reply, haloquest_numbers, WORDS,
+        "haloquest", "ours", "haloquest-prompt-2-", haloquest_row, (*ABOUT, "Two dogs.; A pair."), haloquest_reply, haloquest_numbers, WORDS,
         "Verdict: {}.", ("accuracy",),
     ),
     Case(
-        "haloquest", "authors", "haloquest-authors-prompt-3-ffde2092", haloquest_row, ABOUT, haloquest_authors_reply,
+        "haloquest", "authors", "haloquest-authors-prompt-3-ffde2092", haloquest_row, (*ABOUT, "Two dogs.; A pair."), haloquest_authors_reply,
         haloquest_numbers, WORDS, "Verdict: {}.", ("accuracy",),
     ),
     Case(

@@ -14,7 +14,6 @@ from datasets import load_dataset
 
 from halluscope import cli
 from halluscope.benchmarks.pope import build as building
-from halluscope.benchmarks.pope import metric as pope
 from halluscope.benchmarks.pope.build import irregular
 from halluscope.benchmarks.pope.rows import SAMPLINGS, read_official, unique_questions
 from halluscope.errors import BuildError
@@ -131,35 +130,30 @@ def test_the_official_scripts_numbers(metric):
 SIX = ["Yes", "Hm", "No", "Yes", "Hm", "No"]
 TRUE = ["yes", "yes", "yes", "no", "no", "no"]
 
-
-def test_unread_replies_are_wrong_and_no_yes(metric):
-    strict = metric.compute(predictions=SIX, references=TRUE, parser="strict")
-    assert (strict["accuracy"], strict["precision"]) == (2 / 6, 1 / 2)
-    assert strict["recall"] == 1 / 3  # the unread one is missed
-    assert (strict["yes_ratio"], strict["unparsed"]) == (2 / 6, 2 / 6)
-    same = metric.compute(predictions=SIX, references=TRUE, parser="vlmevalkit")
-    assert {**same, "signature": ""} == {**strict, "signature": ""}
-
-
-def test_lmms_eval_leaves_them_out_of_recall_and_gives_the_labels_yes_ratio(metric):
-    got = metric.compute(predictions=SIX, references=TRUE, parser="lmms-eval")
-    assert (got["accuracy"], got["precision"], got["recall"]) == (2 / 6, 1 / 2, 1 / 2)
-    assert got["yes_ratio"] == 1 / 2
+COUNTED = [
+    # rule and convention; accuracy, precision, recall and ratio of yes
+    ({"parser": "strict"}, (2 / 6, 1 / 2, 1 / 3, 2 / 6)),  # an unread response is wrong, and no yes
+    ({"parser": "vlmevalkit"}, (2 / 6, 1 / 2, 1 / 3, 2 / 6)),
+    # recall leaves it out, and the labels give the ratio of yes
+    ({"parser": "lmms-eval"}, (2 / 6, 1 / 2, 1 / 2, 1 / 2)),
+    ({"parser": "strict", "convention": "lmms-eval"}, (2 / 6, 1 / 2, 1 / 2, 1 / 2)),
+    ({"parser": "repope"}, (1 / 2, 1 / 2, 1 / 2, 1 / 2)),  # it is in none of RePOPE's four counts
+    ({"parser": "strict", "convention": "repope"}, (1 / 2, 1 / 2, 1 / 2, 1 / 2)),
+    ({"parser": "repope", "convention": "usual"}, (2 / 6, 1 / 2, 1 / 3, 2 / 6)),
+]
 
 
-def test_repope_leaves_them_out_of_every_count(metric):
-    """TP 1, FN 1, FP 1, TN 1: the two unread responses are in none of RePOPE's four counts."""
-    got = metric.compute(predictions=SIX, references=TRUE, parser="repope", per_question=True)
-    assert [got[name] for name in ("accuracy", "precision", "recall", "f1", "yes_ratio")] == [1 / 2] * 5
-    assert (got["unparsed"], got["rows"]) == (2 / 6, 6)  # stated, and over all responses
-    assert [row["accuracy"] for row in got["per_question"]] == [True, None, False, False, None, True]
-    assert [row["yes_ratio"] for row in got["per_question"]] == [True, None, False, True, None, False]
-    by_name = metric.compute(predictions=SIX, references=TRUE, parser="strict", convention="repope")
-    assert {**got, "signature": ""} == {**by_name, "signature": "", "per_question": got["per_question"]}
-    assert keys_of(by_name["signature"])["convention"] == "repope"
-    assert "convention" not in keys_of(got["signature"])
-    as_usual = metric.compute(predictions=SIX, references=TRUE, parser="repope", convention="usual")
-    assert as_usual["accuracy"] == 2 / 6 and keys_of(as_usual["signature"])["convention"] == "usual"
+@pytest.mark.parametrize(("options", "expected"), COUNTED)
+def test_what_becomes_of_an_unread_response(metric, options, expected):
+    got = metric.compute(predictions=SIX, references=TRUE, per_question=True, **options)
+    assert tuple(got[name] for name in ("accuracy", "precision", "recall", "yes_ratio")) == expected
+    assert (got["unparsed"], got["rows"]) == (2 / 6, 6)
+    for name in ("accuracy", "yes_ratio"):
+        values = [row[name] for row in got["per_question"] if row[name] is not None]
+        assert sum(values) / len(values) == got[name]
+    own = {"lmms-eval": "lmms-eval", "repope": "repope"}.get(options["parser"], "usual")
+    named = options.get("convention", own)
+    assert keys_of(got["signature"]).get("convention", own) == named
 
 
 def test_means_over_classes(metric):
@@ -188,26 +182,6 @@ def test_each_sampling_is_scored_as_if_alone(metric):
         assert {key.removesuffix(f"/{name}"): got[key] for key in got if key.endswith(f"/{name}")} == alone
     assert got["f1_mean"] == pytest.approx(np.mean([got[f"f1/{name}"] for name in SAMPLINGS]))
     assert got["accuracy"] == pytest.approx(GOLDEN["expected"]["accuracy"])
-
-
-def test_a_parser_and_a_way_to_count_are_two_things():
-    """Of four present objects one is seen, one denied, and two get no plain yes: recall 1 of 4, or 1 of 2."""
-    texts, answers = ["Yes", "No", "Yes.", ""], ["yes"] * 4
-    found = {
-        (parser, convention): pope.compute(texts, answers, parser=parser, convention=convention)
-        for parser in ("lmms-eval", "pope")
-        for convention in ("usual", "lmms-eval")
-    }
-    assert {both: result["recall"] for both, result in found.items()} == {
-        ("lmms-eval", "usual"): 0.25,
-        ("lmms-eval", "lmms-eval"): 0.5,
-        ("pope", "usual"): 0.75,
-        ("pope", "lmms-eval"): 0.75,
-    }
-    own = pope.compute(texts, answers, parser="lmms-eval")
-    assert own["signature"] == found["lmms-eval", "lmms-eval"]["signature"]
-    assert "convention" not in own["signature"]
-    assert "|convention:usual|" in found["lmms-eval", "usual"]["signature"]
 
 
 @pytest.mark.parametrize(

@@ -76,14 +76,6 @@ class Made:
         return table
 
 
-class Empty:
-    """The descriptions, and twenty times as many empty ones."""
-
-    def __init__(self, made):
-        self.texts = made.texts + [""] * (20 * IMAGES)
-        self.objects = made.objects + [["dog"]] * (20 * IMAGES)
-
-
 @pytest.fixture(scope="module")
 def made():
     return Made()
@@ -150,20 +142,6 @@ def test_good_judges_that_agree_are_not_blamed(made, ask, agreement):
     assert warned == []
 
 
-def test_given_votes(made):
-    votes = made.votes(READER, YES_TO_ALL)
-    result, warned = scored(made, votes=votes)
-    assert result["yes_shares"] == {
-        "vote 1": {
-            "present": pytest.approx(made.named_present / made.present),
-            "absent": pytest.approx(made.named_absent / made.absent),
-        },
-        "vote 2": {"present": 1.0, "absent": 1.0},
-    }
-    assert len(warned) == 2
-    assert f"vote 2 says yes to {made.absent:,} of {made.absent:,} questions" in warned[0]
-
-
 def test_the_limits(made):
     """Under 5 % of the present cells and over 95 % of the absent ones, of a hundred; a fifth of them ignored."""
     names = [f"class {number}" for number in range(100)]
@@ -185,13 +163,6 @@ def test_the_limits(made):
             warnings.simplefilter("always")
             throne.compute([""], [names], vocabulary=names, votes=votes)
         assert len(caught) == (ignored > 20)
-
-
-def test_nobody_is_asked_about_an_empty_response(made):
-    result, warned = scored(Empty(made), judges="lexical")
-    (shares,) = result["yes_shares"].values()
-    assert shares["present"] == pytest.approx(made.named_present / made.present)
-    assert warned == []
 
 
 # On the command line

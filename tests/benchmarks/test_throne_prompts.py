@@ -61,39 +61,18 @@ def test_no_plain_question_has_a_plural_with_is_or_a_name_with_a_slash(name):
             assert (" are " in question.text or question.text.startswith("Are ")) == (plain.kind == "many")
 
 
-A = [
-    "dog",
-    "ukulele",
-    "Ukulele",
-    "eucalyptus",
-    "ewe",
-    "unicycle",
-    "utensil",
-    "urinal",
-    "one-way sign",
-    "horse",
-    "UFO",
-]
-A += ["ufo", "TV", "U-turn sign"]
-AN = [
-    "umbrella",
-    "uninhabited house",
-    "usher",
-    "onion",
-    "hourglass",
-    "x-ray",
-    "X-ray",
-    "MP3 player",
-    "LED lamp",
-    "SUV",
-]
+NOUNS = {
+    "a": "dog,ukulele,Ukulele,eucalyptus,ewe,unicycle,utensil,urinal,one-way sign,horse,UFO,ufo,TV,U-turn sign",
+    "an": "umbrella,uninhabited house,usher,onion,hourglass,x-ray,X-ray,MP3 player,LED lamp,SUV",
+}
 
 
-@pytest.mark.parametrize(("noun", "expected"), [*((noun, "a") for noun in A), *((noun, "an") for noun in AN)])
-def test_the_article_follows_the_sound(noun, expected):
-    assert article(noun) == expected
-    (question,) = questions_of(["Is there {a/an} {x}?"]).about(vocabularies.load([noun]))[0]
-    assert question.text == f"Is there {expected} {noun}?"
+@pytest.mark.parametrize("expected", NOUNS)
+def test_the_article_follows_the_sound(expected):
+    for noun in NOUNS[expected].split(","):
+        assert article(noun) == expected
+        (question,) = questions_of(["Is there {a/an} {x}?"]).about(vocabularies.load([noun]))[0]
+        assert question.text == f"Is there {expected} {noun}?"
 
 
 DIGESTS = {
