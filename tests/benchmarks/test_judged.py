@@ -165,6 +165,7 @@ CODES = {"incorrect": 0, "correct": 1, "unclear": 2}
 RATINGS = (6, 0, 1, 2, 3, 4, 5)
 POINTS = (10, 0, 5)
 ABOUT = ("What about thing", "Two dogs.")
+BOTH_ANSWERS = ("What about thing", "Two dogs.; A pair.")
 
 
 def hqh_numbers(verdict):
@@ -197,11 +198,11 @@ CASES = [
         ("main_hal", "overall_hal", "extra_hal"), "unjudged",
     ),
     Case(
-        "haloquest", "ours", "haloquest-prompt-2-", haloquest_row, (*ABOUT, "Two dogs.; A pair."), haloquest_reply, haloquest_numbers, WORDS,
+        "haloquest", "ours", "haloquest-prompt-2-", haloquest_row, BOTH_ANSWERS, haloquest_reply, haloquest_numbers, WORDS,
         "Verdict: {}.", ("accuracy",),
     ),
     Case(
-        "haloquest", "authors", "haloquest-authors-prompt-3-ffde2092", haloquest_row, (*ABOUT, "Two dogs.; A pair."), haloquest_authors_reply,
+        "haloquest", "authors", "haloquest-authors-prompt-3-ffde2092", haloquest_row, BOTH_ANSWERS, haloquest_authors_reply,
         haloquest_numbers, WORDS, "Verdict: {}.", ("accuracy",),
     ),
     Case(
