@@ -198,11 +198,13 @@ CASES = [
         ("main_hal", "overall_hal", "extra_hal"), "unjudged",
     ),
     Case(
-        "haloquest", "ours", "haloquest-prompt-2-", haloquest_row, BOTH_ANSWERS, haloquest_reply, haloquest_numbers, WORDS,
+        "haloquest", "ours", "haloquest-prompt-2-", haloquest_row,
+        BOTH_ANSWERS, haloquest_reply, haloquest_numbers, WORDS,
         "Verdict: {}.", ("accuracy",),
     ),
     Case(
-        "haloquest", "authors", "haloquest-authors-prompt-3-ffde2092", haloquest_row, BOTH_ANSWERS, haloquest_authors_reply,
+        "haloquest", "authors", "haloquest-authors-prompt-3-ffde2092", haloquest_row,
+        BOTH_ANSWERS, haloquest_authors_reply,
         haloquest_numbers, WORDS, "Verdict: {}.", ("accuracy",),
     ),
     Case(
