@@ -11,7 +11,6 @@ import pytest
 from datasets import load_dataset
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image as Pillow
 
 from halluscope.benchmarks.haloquest import metric as haloquest
 from halluscope.benchmarks.haloquest.data import IMAGE_TYPES, QUESTIONS, TYPES
@@ -61,14 +60,11 @@ VERDICTS = (True, False, None, False, True, True)
 
 @pytest.fixture
 def files(tmp_path):
-    """haloquest-eval.csv, and images."""
+    """haloquest-eval.csv."""
     with (tmp_path / "haloquest-eval.csv").open("w", newline="") as file:
         table = csv.DictWriter(file, HEADER)
         table.writeheader()
         table.writerows(upstream_rows())
-    (tmp_path / "images").mkdir()
-    for image in {one[0] for one in ASKED}:
-        Pillow.new("RGB", (4, 3), (len(image), 0, 0)).save(tmp_path / "images" / image)
     return tmp_path
 
 
@@ -163,33 +159,12 @@ def build(files, **options):
     return builder.build(files / "haloquest-eval.csv", out=files / "out", subset=True, **options)
 
 
-def load(files):
-    return load_dataset(str(files / "out"), split="test", cache_dir=str(files / "hf"))
-
-
-def test_rows_with_images(files):
-    build(files, images=files / "images")
-    dataset = load(files)
-    names = ("id", "file_name", "image", "image_type", "type", "question", "answers", "stated", "url")
-    assert tuple(dataset.column_names) == names
+def test_right_answers_are_divided_by_semicolons(files):
+    dataset = load_dataset(str(build(files)), split="test", cache_dir=str(files / "hf"))
     assert dataset[0]["answers"] == ["There is no dog", "No dog"]  # nothing after the last semicolon
     assert dataset[1]["answers"] == ["Six", "There are six cups"]  # white space is one blank
     assert dataset[0]["stated"] == "There is no dog; No dog;", "as the authors' file has them"
     assert dataset[3]["question"] == "Is the cat asleep, or awake?"
-    assert dataset[2]["image"].size == (4, 3) and dataset[2]["file_name"] == "b c (1).png"
-    assert (files / "images/d.jpg").read_bytes() == dataset.with_format("arrow")[3]["image"][0].as_py()[
-        "bytes"
-    ]
-
-
-def test_without_images(files):
-    build(files)
-    dataset = load(files)
-    assert "image" not in dataset.column_names and [row["id"] for row in dataset] == [*range(6)]
-    card = (files / "out" / "README.md").read_text()
-    assert "license: cc-by-4.0" in card and "built without images" in card and "{{" not in card
-    assert "| questions | 6 | 608 |" in card and "This is a subset" in card
-    assert "2 questions have a single right answer" not in card and "3 questions have a single" in card
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 from datasets import load_dataset
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image as Pillow
 
 import halluscope
 from halluscope import cli
@@ -387,16 +386,14 @@ builder = small_datasets.builder("hqh")
 
 @pytest.fixture
 def files(tmp_path):
-    """HQH.json, image_data.json and images."""
+    """HQH.json and image_data.json."""
     (tmp_path / "HQH.json").write_text(json.dumps(rows()))
-    (tmp_path / "images").mkdir()
     known = {}
     for row in rows():
         known[row["image_id"]] = {
             "caption": f"Image {row['image_id']}.",
             "image_information": "a\n b X:1\n",
         }
-        Pillow.new("RGB", (4, 3), (row["image_id"], 0, 0)).save(tmp_path / row["image"])
     (tmp_path / "image_data.json").write_text(json.dumps(known))
     return tmp_path
 
@@ -405,8 +402,11 @@ def build(files, **options):
     return builder.build(files / "HQH.json", out=files / "out", subset=True, **options)
 
 
-def load(files):
-    return load_dataset(str(files / "out"), split="test", cache_dir=str(files / "hf"))
+def test_what_is_known_of_an_image(files):
+    out = build(files, image_data=files)
+    dataset = load_dataset(str(out), split="test", cache_dir=str(files / "hf"))
+    assert (dataset[0]["caption"], dataset[0]["details"]) == ("Image 100.", "a\n b X:1")
+    assert list(dataset["level"]) == [LEVELS[name] for name in dataset["type"]]
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,6 @@ def hallusion_row(number):
 
 
 WORDS = ("correct", "incorrect")
-RATES = ("main_hal", "overall_hal", "extra_hal")
 CODES = {"incorrect": 0, "correct": 1, "unclear": 2}
 RATINGS = (6, 0, 1, 2, 3, 4, 5)
 POINTS = (10, 0, 5)

@@ -167,34 +167,26 @@ builder = small_datasets.builder("mmhal")
 
 @pytest.fixture
 def files(tmp_path):
-    """response_template.json and images, and both in a zip as the authors have it."""
+    """response_template.json, and the authors' zip of it and of images."""
     (tmp_path / "response_template.json").write_text(json.dumps(rows()))
-    (tmp_path / "images").mkdir()
-    for row in rows():
-        Pillow.new("RGB", (4, 3)).save(tmp_path / "images" / Path(row["image_src"]).name)
     with zipfile.ZipFile(tmp_path / "test_data.zip", "w") as archive:
-        for file in (tmp_path / "response_template.json", *(tmp_path / "images").iterdir()):
-            archive.write(file, file.relative_to(tmp_path))
+        archive.write(tmp_path / "response_template.json", "response_template.json")
+        for row in rows():
+            if f"images/{Path(row['image_src']).name}" not in archive.namelist():
+                with archive.open(f"images/{Path(row['image_src']).name}", "w") as file:
+                    Pillow.new("RGB", (4, 3)).save(file, "jpeg")
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("source", "images"),
-    [("response_template.json", "images"), ("test_data.zip", "test_data.zip"), (".", None)],
-)
-def test_it_is_built_from_what_a_user_has(files, source, images):
-    builder.build(files / source, images and files / images, files / "out", subset=True)
-    dataset = load_dataset(str(files / "out"), split="test", cache_dir=str(files / "hf"))
+@pytest.mark.parametrize("images", ["test_data.zip", None])
+def test_it_is_built_from_what_a_user_has(files, images):
+    out = builder.build(files / (images or "."), images and files / images, files / "out", subset=True)
+    dataset = load_dataset(str(out), split="test", cache_dir=str(files / "hf"))
     assert dataset.column_names[:4:3] == (["id", "image"] if images else ["id", "image_url"])
     assert dataset[2]["file_name"] == "1_o.jpg" and dataset[2]["contents"] == ["Dog", "Grass"]
-    assert list(dataset["id"]) == list(range(8)) and list(dataset["type"]) == list(TYPES)
-    if images:
-        assert dataset[2]["image"].size == (4, 3)
     plain = [{name: value for name, value in row.items() if name != "image"} for row in dataset]
-    assert (
-        mmhal.compute(TEXTS, plain, ratings=[3] * 8)["signature"]
-        == (mmhal.compute(TEXTS, rows(), ratings=[3] * 8)["signature"])
-    )
+    signatures = {mmhal.compute(TEXTS, of, ratings=[3] * 8)["signature"] for of in (plain, rows())}
+    assert len(signatures) == 1
 
 
 def test_a_whole_one_needs_no_subset(tmp_path, capsys):

@@ -354,7 +354,6 @@ def test_instructions_by_hand(tmp_path: Path) -> None:
     [
         ({"id": "a"}, "expected a JSON list"),
         ([SAMPLES[0], SAMPLES[0] | {"id": None}], r"sample 2 is"),
-        ([SAMPLES[0] | {"conversations": "a"}], r"sample 1 is .*and conversations, a list"),
         ([SAMPLES[0] | {"conversations": [{"from": "human"}]}], "a list of objects with from and value"),
         ([SAMPLES[1], SAMPLES[3]], "None of the 2 samples is about one of the 5 images"),
     ],
@@ -446,11 +445,6 @@ def test_visual_genome_by_hand(tmp_path: Path) -> None:
     [
         ([vg_image(2, 999)], [], "have no objects for any of the 5 images"),
         ([vg_image(2, 10, width=0)], [], "has width 0; expected pixels"),
-        (
-            [vg_image(2, 10)],
-            [{"image_id": 2, "objects": {}}],
-            "has objects {}; expected a list",
-        ),
         ([vg_image(2, 10)], [{"image_id": 2, "objects": [one(3)]}], r"has names \[3\]"),  # type: ignore[arg-type]
         (
             [vg_image(2, 10)],
@@ -507,11 +501,6 @@ def changed(key: str, place: int, **values: Any) -> dict[str, Any]:
         (changed("annotations", 1, bbox=[1, 2, 3, -4]), "of at least 0"),
         (changed("annotations", 1, bbox=[1, 2, 3, float("nan")]), r"has bbox \[1, 2, 3, nan\]"),
         (changed("images", 1, width=0), r"images\[1\] has width 0"),
-        (changed("images", 1, file_name=""), r"images\[1\] has file_name ''"),
-        (
-            changed("categories", 1, name="a\nb"),
-            r"categories\[1\] .*has name 'a\\nb'; expected text of one line",
-        ),
         (changed("categories", 1, name="kite"), "categories 9 and 1 are both called 'kite'"),
         (coco({-1: []}), "the image id -1; expected one from 0 to"),
     ],

@@ -223,10 +223,7 @@ def test_concrete_nouns_alone(tmp_path, name):
     ("of", "said"),
     [
         ([("dog", "high")], "Conc.M is 'high'; expected a rating from 1 to 5"),
-        ([("dog", 7)], "Conc.M is '7'"),
-        ([("dog", "nan")], "Conc.M is 'nan'"),
         ([("dog", 3.0)], "no word that is rated above 4.5"),
-        ([], "no word that is rated above 4.5"),
     ],
 )
 def test_ratings_that_are_none(tmp_path, of, said):
@@ -252,15 +249,11 @@ def test_nouns_that_another_program_found():
             r"votes\[0\]\[0\] is 'perhaps'; expected 'yes', 'no' or 'unsure'|expected",
         ),
         ({"votes": [[["dog", "yes"], ["dog", "no"]]]}, r"votes\[0\]\[\d\]: 'dog' has a different vote"),
-        ({"votes": [["dog"]]}, r"votes\[0\]\[0\] is 'dog'; expected a list"),
         ({"votes": [[[" ", "yes"]]]}, r"votes\[0\]\[0\] is \[' ', 'yes'\]; expected a noun and a vote"),
         ({"votes": [[]], "nouns": [[]]}, "votes and nouns are given; expected one of them"),
         ({"nouns": ["dog"]}, r"nouns\[0\] is 'dog'; expected a list"),
-        ({"nouns": [[""]]}, r"nouns\[0\] holds ''; expected a noun"),
         ({"references": [" "]}, r"references\[0\] is ' '; expected the right caption"),
-        ({"references": [7]}, r"references\[0\] is 7"),
         ({"agreement": 7}, "agreement is 7, but there are 3 votes"),
-        ({"image_ids": [True]}, r"image_ids\[0\] is True"),
     ],
 )
 def test_what_is_refused(given, said):
@@ -320,20 +313,6 @@ def test_what_is_not_the_authors_dataset(tmp_path, captions, said):
     with pytest.raises(BuildError, match=said):
         small_datasets.builder("openchair").build(file, out=tmp_path / "built")
     assert not (tmp_path / "built").exists()
-
-
-def test_other_sources(tmp_path, built):
-    build = small_datasets.builder("openchair").build
-    with pytest.raises(BuildError, match="--source is missing"):
-        build(out=tmp_path / "out")
-    with pytest.raises(
-        BuildError, match=r"has the columns .*'true_caption'; expected OpenCHAIR's image and text"
-    ):
-        build(built, out=tmp_path / "out")
-    broken = tmp_path / "broken.parquet"
-    broken.write_bytes(b"PAR1")
-    with pytest.raises(BuildError, match="not a Parquet file"):
-        build(broken, out=tmp_path / "out")
 
 
 def test_the_authors_file_of_captions(built, tmp_path, capsys):

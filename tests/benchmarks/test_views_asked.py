@@ -81,10 +81,6 @@ def facts(item: Item) -> dict[str, list[str]]:
     return {fact.name: [text for text, _ in fact.values] for fact in item.facts}
 
 
-def kinds(item: Item) -> dict[str, set[str]]:
-    return {fact.name: {kind for _, kind in fact.values} for fact in item.facts}
-
-
 # Every room
 
 

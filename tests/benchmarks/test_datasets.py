@@ -1,17 +1,54 @@
-"""The published files of each benchmark, where HALLUSCOPE_UPSTREAM has them: what is built of them is whole.
+"""Datasets of all benchmarks: images are stored as they are, and what is built of the published files is whole.
 
-POPE's files and MME's, which take more than a count, are in their own tests.
+The published files are where HALLUSCOPE_UPSTREAM has them. POPE's and MME's, which take more than a count, are in
+their own tests.
 """
 
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from datasets import Image, load_dataset
 
 from halluscope import registry
 from tests import small_datasets
+from tests.harness import data as harness_data
+
+WITH_IMAGES = [
+    dataset
+    for dataset in harness_data.DATASETS
+    if small_datasets.builder(dataset.name).images and dataset.name not in ("pope_c", "throne_objects365")
+]
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["folder", "zip"])
+@pytest.mark.parametrize("dataset", WITH_IMAGES, ids=lambda dataset: dataset.name)
+def test_images_are_stored_as_they_are(dataset: Any, packed: bool, tmp_path: Path) -> None:
+    small_datasets.build(dataset.name, tmp_path)
+    inputs = tmp_path / f"{dataset.name}-inputs"
+    source = inputs
+    if len([*inputs.iterdir()]) == 1:
+        (source,) = inputs.iterdir()
+    pictures = tmp_path / "pictures"
+    names = harness_data._file_names(tmp_path, dataset)
+    for number, name in enumerate(sorted(set(names))):
+        harness_data._draw(pictures / name, number)
+    images = Path(shutil.make_archive(str(tmp_path / "packed"), "zip", pictures)) if packed else pictures
+    out = small_datasets.builder(dataset.name).build(source, images, tmp_path / "out", subset=True)
+    rows = load_dataset(str(out), *filter(None, [dataset.config]), cache_dir=str(tmp_path / "hf"))
+    (split,) = rows.values()
+    stored = split.cast_column("image", Image(decode=False))["image"]
+    seen = set()
+    for row, image in zip(split, stored, strict=True):
+        if image is not None:  # a question may have none, and AMBER's rows about one image share it
+            name = row.get(dataset.file) or f"{row[dataset.image_key]}.jpg"
+            assert image["bytes"] == (pictures / name).read_bytes()
+            seen.add(name)
+    assert seen == {*names}
+
 
 HQH_TYPES = ("existence", "count", "attribute", "action", "relation", "comparison", "environment", "OCR")
 
