@@ -152,6 +152,12 @@ def test_the_draw_stays_the_same():
     assert natural_k_shot(classes_of, 2, 4, seed=1) == [0, 8, 9, 13, 19, 20, 26, 30]
 
 
+def test_an_image_that_holds_two_rare_classes_is_swapped_in_once():
+    classes_of = {image: {"common"} for image in range(30)} | {30: {"rare", "rarer"}}
+    drawn = natural_k_shot(classes_of, 2, 3, seed=0)
+    assert len(drawn) == len({*drawn}) == 6 and 30 in drawn
+
+
 # The builder
 
 

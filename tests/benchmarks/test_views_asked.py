@@ -368,6 +368,7 @@ def test_the_claims_that_a_judge_quotes_are_marked(case: str) -> None:
     assert "".join(piece.text for piece in pieces(text, item.marks)) == text
     assert [piece.text for piece in pieces(text, item.marks) if piece.kind == "bad"] != [] or not marked
     assert item.errors == ["wrong answer", *(["extra claims"] if evidence else [])]
+    assert item.badness == 1 + len(evidence)
 
 
 # HaloQuest, GAVIE, MMHal-Bench, LLaVA-Bench
@@ -403,6 +404,12 @@ def test_judged_from_the_items_back_to_the_scores(name: str, data: Any) -> None:
         if points:
             told = [float(facts(item)[points][0].partition(" of ")[0]) for item in read]
             expected = share(told)
+            if (
+                score != "relevancy"
+            ):  # by which GAVIE's items are ordered only where their accuracy is the same
+                read.sort(key=lambda item: item.badness)
+                ordered = [float(facts(item)[points][0].partition(" of ")[0]) for item in read]
+                assert ordered == sorted(told, reverse=True)
             if error:
                 assert with_error(read, error) == about(share([value < 10 for value in told]))
         else:
