@@ -10,8 +10,11 @@ import pytest
 from halluscope import cli
 from halluscope.inspection.inspecting import inspect
 
-QUESTION = "Is there a {} in the image?\nAnswer the question using a single word or phrase."
+QUESTION = "Is there a {} in the image?"
 THINGS = ("dog", "cat", "car")
+PROMPTS = [
+    f"{QUESTION.format(thing)}\nAnswer the question using a single word or phrase." for thing in THINGS
+]
 
 
 def written(path, content):
@@ -19,58 +22,121 @@ def written(path, content):
     return path
 
 
-def test_responses(tmp_path):
+@pytest.fixture
+def inspected(tmp_path):
+    return lambda content: inspect(written(tmp_path / "r.json", content))
+
+
+def test_responses(inspected, tmp_path):
     rows = [
-        {
-            "question_id": i,
-            "prompt": QUESTION.format(thing),
-            "text": "Yes" if i else "<think>A dog?</think>Yes",
-        }
-        for i, thing in enumerate(THINGS)
+        {"question_id": place, "prompt": prompt, "text": "Yes" if place else "<think>A dog?</think>Yes"}
+        for place, prompt in enumerate(PROMPTS)
     ]
-    found = inspect(written(tmp_path / "r.json", rows))
-    assert (found.kind, found.benchmarks, found.rows) == ("responses", ["pope"], 3)
-    assert found.columns == {"id": "question_id", "text": "text", "question": "prompt"}
-    assert found.odd == {"with thoughts": 1}
-    assert "3 questions in another order, or made anew" in str(found)
-    assert found.command == f"halluscope score pope --responses {tmp_path / 'r.json'} --dataset DATASET"
-    rows = [{"image_id": i, "caption": "A dog runs over a green lawn after a ball."} for i in range(3)]
-    found = inspect(written(tmp_path / "r.json", {"config": {}, "captions": rows, "seed": 4}))
-    assert {"throne", "chair"} <= {*found.benchmarks} and found.columns["image"] == "image_id"
+    inspection = inspected(rows)
+    assert (inspection.kind, inspection.benchmarks, inspection.rows) == ("responses", ["pope"], 3)
+    assert inspection.columns == {"id": "question_id", "text": "text", "question": "prompt"}
+    assert inspection.odd == {"with thoughts": 1}
+    assert "3 questions in another order, or made anew" in str(inspection)
+    assert inspection.command == f"halluscope score pope --responses {tmp_path / 'r.json'} --dataset DATASET"
+    rows = [
+        {"image_id": place, "caption": "A dog runs over a green lawn after a ball."} for place in range(3)
+    ]
+    inspection = inspected({"config": {}, "captions": rows, "seed": 4})
+    assert {"throne", "chair"} <= set(inspection.benchmarks) and inspection.columns["image"] == "image_id"
 
 
-def test_gold_empty_and_lists(tmp_path):
-    rows = [{"question": QUESTION.format(thing), "label": "yes", "answer": ["yes"]} for thing in THINGS]
-    assert inspect(written(tmp_path / "r.json", rows)).odd == {"lists of one text": 3}
+def test_gold_empty_and_lists(inspected):
+    rows = [{"question": prompt, "label": "yes", "answer": ["yes"]} for prompt in PROMPTS]
+    assert inspected(rows).odd == {"lists of one text": 3}
     rows = [row | {"answer": "yes", "direct_answer": "no"} for row in rows]
-    found = inspect(written(tmp_path / "r.json", rows))
-    assert found.odd == {"equal to label": 3, "other columns of texts (direct_answer)": 1}
-    found = inspect(written(tmp_path / "r.json", [row | {"answer": ""} for row in rows[:1]] + rows[1:]))
-    assert found.odd["empty"] == 1
+    assert inspected(rows).odd == {"equal to label": 3, "other columns of texts (direct_answer)": 1}
+    rows[0]["answer"] = ""
+    assert inspected(rows).odd["empty"] == 1
 
 
-def test_questions_verdicts_and_scores(tmp_path):
-    rows = [{"question_id": 1, "image": "1.jpg", "text": QUESTION.format("dog"), "label": "yes"}]
-    assert inspect(written(tmp_path / "q.json", rows)).kind == "questions"
-    assert (
-        inspect(written(tmp_path / "q.json", [{"index": 0, "id": None, "rating": 4}] * 2)).kind == "verdicts"
-    )
-    scores = {
-        "model": "m",
-        "metrics": {"accuracy": 0.5, "f1": 0.25, "n_samples": 9},
-        "efficiency": {"ms": 3.1},
-    }
-    found = inspect(written(tmp_path / "s.json", scores))
-    assert (found.kind, found.figures) == ("printed scores", {"metrics/accuracy": 0.5, "metrics/f1": 0.25})
-    text = "TP\tFP\nAccuracy: 0.85\nF1 score: 0.84\n=====\nAccuracy: 0.88\nSeed: 3\n"
-    found = inspect(written(tmp_path / "s.txt", text))
-    assert found.figures == {"Accuracy": 0.85, "F1 score": 0.84, "Accuracy #2": 0.88}
+def test_questions_and_scores(inspected):
+    assert inspected([{"question_id": 1, "text": PROMPTS[0], "label": "yes"}]).kind == "questions"
+    metrics = {"accuracy": 0.5, "f1": 0.25, "n_samples": 9}
+    inspection = inspected({"model": "m", "metrics": metrics, "efficiency": {"ms": 3.1}})
+    assert inspection.kind == "printed scores"
+    assert inspection.figures == {"metrics/accuracy": 0.5, "metrics/f1": 0.25}
+    inspection = inspected("TP\tFP\nAccuracy: 0.85\nF1 score: 0.84\n=====\nAccuracy: 0.88\nSeed: 3\n")
+    assert inspection.figures == {"Accuracy": 0.85, "F1 score": 0.84, "Accuracy #2": 0.88}
     with pytest.raises(ValueError, match="is not JSON"):
-        inspect(written(tmp_path / "s.txt", "Nothing to see."))
+        inspected("Nothing to see.")
+
+
+def sample(place, doc, text):
+    return {"doc_id": place, "doc": doc, "target": "yes", "resps": [[text]], "filtered_resps": [text]}
+
+
+def inspect_log(task):
+    """A log of Inspect as JSON, as far as it is read."""
+    output = {"choices": [{"message": {"role": "assistant", "content": "A dog."}}]}
+    asked = {"epoch": 1, "input": "Describe it.", "output": output}
+    samples = [dict(asked, id=str(id), metadata={"halluscope_task": task, "image_id": id}) for id in (7, 8)]
+    return {"version": 2, "status": "success", "eval": {"model": "m"}, "plan": {}, "samples": samples}
+
+
+SAMPLES = [
+    sample(place, {"question_id": str(place), "question": QUESTION.format(thing), "answer": "yes"}, "Yes")
+    for place, thing in enumerate(THINGS)
+]
+CHART = {"subcategory": "chart", "set_id": "0", "figure_id": "1", "question": "Is it?"}
+PROMPT_OF_QWEN = f"<img>1.jpg</img>{PROMPTS[0]} Answer:"
+OF_RATINGS = "--responses RESPONSES --dataset"
+
+FORMS = {
+    "Inspect": (inspect_log("throne_objects365"), "score throne .* --dataset throne_objects365"),
+    "samples": (SAMPLES, "score pope .* --dataset DATASET"),
+    "samples by columns": ([sample(0, CHART, "No.")], "score hallusionbench .* --partial"),
+    "rating": ([{"id": 0, "rating": 4}, {"rating": 0}], f"score mmhal {OF_RATINGS} mmhal --ratings .*"),
+    "ratings": ([{"relevancy": 9, "accuracy": 8}] * 2, f"score gavie {OF_RATINGS} gavie --ratings .*"),
+    "replies": (
+        [{"index": 0, "judge_text": "Bad.\nRating: 2"}],
+        "score mmhal .* --ratings .* --reading official",
+    ),
+    "AMBER": (
+        [{"id": id, "response": "A dog."} for id in range(1, 15_221)],
+        "score amber .* --dataset amber",
+    ),
+    "Qwen-VL": ([{"prompt": PROMPT_OF_QWEN, "text": "Yes"}], "score pope .* --dataset DATASET"),
+}
+
+
+@pytest.mark.parametrize(("content", "command"), FORMS.values(), ids=FORMS)
+def test_the_form_tells_the_command(content, command, inspected):
+    assert re.fullmatch(f"halluscope {command}", inspected(content).command)
+
+
+@pytest.mark.parametrize(
+    ("file", "command"),
+    [
+        ("wild/Darklightened__vlm/*gqa_pop_default.csv", "score pope .* --dataset pope:gqa"),
+        ("wild/Darklightened__vlm/*aokvqa_pop_default.csv", "score pope .* --dataset pope:aokvqa"),
+        ("wild/xjr1051__*/*baseline__mmhal_responses.json", "score mmhal .* --dataset mmhal --judge JUDGE"),
+        ("wild/xjr1051__*/*judge_raw*", "score mmhal .* --ratings .*judge_raw.* --reading official"),
+        ("wild/tianyi-lab__*/*sample.json", "score hallusionbench .* --dataset hallusionbench --partial"),
+        ("wild/Areebol__*/*llava-1.5__regular.jsonl", "score chair .* --dataset DATASET"),
+        ("wild/mehrdadfazli__CAAC/*", "score amber .* --dataset amber --partial"),
+        ("llava_bench_wild/answers/*", "score llava_bench .* --dataset llava_bench --judge JUDGE"),
+        ("llava_bench_wild/reviews/*eval1*", "score llava_bench .*RESPONSES.* --ratings .*eval1.jsonl"),
+        ("llava_bench_wild/questions.jsonl", None),
+        ("mme/LaVIN/color.txt", "score mme .* --dataset mme"),
+        ("mme/llava_mme.jsonl", None),
+    ],
+)
+def test_a_command_names_config_judge_and_part(file, command, upstream):
+    (path,) = upstream.glob(file)
+    inspection = inspect(path)
+    if command is None:
+        assert (inspection.kind, inspection.command) == ("questions", "")
+    else:
+        assert re.fullmatch(f"halluscope {command}", inspection.command)
 
 
 def test_the_command(tmp_path, capsys):
-    good = written(tmp_path / "r.json", [{"prompt": QUESTION.format("dog"), "text": "\x1b[31mYes"}])
+    good = written(tmp_path / "r.json", [{"prompt": PROMPTS[0], "text": "\x1b[31mYes"}])
     bad = written(tmp_path / "b.json", "{")
     assert cli.main(["inspect", str(good), str(bad)]) == 2
     out, err = capsys.readouterr()
@@ -79,33 +145,14 @@ def test_the_command(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)[0]["kind"] == "responses"
 
 
-@pytest.mark.parametrize(
-    ("file", "command"),
-    [
-        ("Darklightened__vlm/*gqa_pop_default.csv", "score pope .* --dataset pope:gqa"),
-        ("Darklightened__vlm/*aokvqa_pop_default.csv", "score pope .* --dataset pope:aokvqa"),
-        ("xjr1051__OPSD-VCD/*baseline__mmhal_responses.json", "score mmhal .* --dataset mmhal --judge JUDGE"),
-        (
-            "tianyi-lab__HallusionBench/*sample.json",
-            "score hallusionbench .* --dataset hallusionbench --partial",
-        ),
-        ("Areebol__vlm-decoding-hal/*llava-1.5__regular.jsonl", "score chair .* --dataset DATASET"),
-    ],
-)
-def test_a_command_names_config_judge_and_part(file, command, upstream):
-    (found,) = (upstream / "wild").glob(file)
-    assert re.fullmatch(f"halluscope {command}", inspect(found).command)
-
-
 def test_a_refusal_says_what_the_file_is(tmp_path, capsys):
     labels = written(tmp_path / "labels.json", {"7": ["dog"]})
-    file = written(
-        tmp_path / "r.json", [{"question_id": 70, "prompt": QUESTION.format("dog"), "text": "Yes"}]
-    )
+    file = written(tmp_path / "r.json", [{"question_id": 70, "prompt": PROMPTS[0], "text": "Yes"}])
     words = ["score", "throne", "--judges", "lexical", "--dataset", str(labels), "--responses", str(file)]
     assert cli.main(words) == 2
-    assert "question_id 70 is not among the 1 rows" in (said := capsys.readouterr().err)
-    assert "The file holds 1 responses of pope (1 questions in another order, or made anew)" in said
+    message = capsys.readouterr().err
+    assert "question_id 70 is not among the 1 rows" in message
+    assert "The file holds 1 responses of pope (1 questions in another order, or made anew)" in message
 
 
 UPSTREAM = os.environ.get("HALLUSCOPE_UPSTREAM")
@@ -114,22 +161,22 @@ UPSTREAM = os.environ.get("HALLUSCOPE_UPSTREAM")
 @pytest.mark.skipif(not UPSTREAM, reason="needs HALLUSCOPE_UPSTREAM")
 def test_published_files():
     wild = Path(UPSTREAM or "", "wild")
-    about = {entry["file"]: entry for entry in json.loads((wild / "manifest.json").read_text())}
-    found = {name: inspect(wild / name) for name in about}
-    names = {"POPE": "pope", "CHAIR": "chair", "HallusionBench": "hallusionbench", "MMHal-Bench": "mmhal"}
-    for name, one in found.items():
-        entry = about[name]
-        of = names.get((entry["benchmark"] or "").partition(" ")[0])
-        if of and "ratings" not in entry["benchmark"]:
-            assert of in one.benchmarks, name
-            assert one.rows == entry["rows"] or "rounds" in entry["format"], name
-    assert {one.kind for one in found.values()} == {
-        "responses",
-        "questions",
-        "verdicts",
-        "printed scores",
-        "other rows",
+    entries = {entry["file"]: entry for entry in json.loads((wild / "manifest.json").read_text())}
+    benchmarks = {
+        "POPE": "pope",
+        "CHAIR": "chair",
+        "HallusionBench": "hallusionbench",
+        "MMHal-Bench": "mmhal",
     }
+    kinds = set()
+    for name, entry in entries.items():
+        inspection = inspect(wild / name)
+        kinds.add(inspection.kind)
+        benchmark = benchmarks.get((entry["benchmark"] or "").partition(" ")[0])
+        if benchmark and "ratings" not in entry["benchmark"]:
+            assert benchmark in inspection.benchmarks, name
+            assert inspection.rows == entry["rows"] or "rounds" in entry["format"], name
+    assert kinds == {"responses", "questions", "verdicts", "printed scores", "other rows"}
     versions = {path.name: inspect(path).about for path in (wild / "questions").iterdir()}
     assert versions["llava_pope_test.jsonl"] == (
         "adversarial (COCO, 2023-05); random (COCO, 2023-05); popular (COCO, 2023-05)"

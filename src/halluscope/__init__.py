@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halluscope.benchmark import Benchmark
-    from halluscope.judging.judge import ChatJudge, Judge
+    from halluscope.judging.judge import ChatJudge, Voter
     from halluscope.reporting.page.writing import Report
     from halluscope.reporting.printed import Printed
 
@@ -128,9 +128,9 @@ def score(
         FileNotFoundError: if a file does not exist.
         OSError: if `out` cannot be written.
     """
-    from halluscope.runs import results
+    from halluscope.runs import calls
 
-    return results.score(name, responses, dataset, out, options)
+    return calls.score(name, responses, dataset, out, options)
 
 
 def compare(
@@ -157,10 +157,10 @@ def compare(
     Raises:
         ValueError: for fewer than two runs, a run that was changed, or runs that share no rows or no such score.
     """
-    from halluscope.runs import results
+    from halluscope.runs import calls
     from halluscope.stats.bootstrap import Bootstrap
 
-    return results.compare(runs, scores, Bootstrap(bootstrap, seed, level))
+    return calls.compare(runs, scores, Bootstrap(bootstrap, seed, level))
 
 
 def table(*runs: str | Path, preset: str = "", scores: Sequence[str] = ()) -> Printed:
@@ -197,9 +197,9 @@ def verify(*runs: str | Path) -> dict[str, list[str]]:
     Raises:
         ValueError: if a folder holds no run.
     """
-    from halluscope.runs import results
+    from halluscope.runs import calls
 
-    return {folder: list(found) for folder, found in results.verify(runs).items()}
+    return {folder: list(found) for folder, found in calls.verify(runs).items()}
 
 
 def report(
@@ -232,7 +232,7 @@ def report(
     return page.of_result(page.shown_result(result, predictions, references, name, **options), images)
 
 
-def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | ChatJudge:
+def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Voter | ChatJudge:
     """Find a judge, to ask it directly or to pass it to several benchmarks. Its model is not loaded yet.
 
     Args:

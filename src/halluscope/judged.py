@@ -145,7 +145,7 @@ class Judged(RowsMetric):
 
     def by_rule(self, rule: str, rows: Sequence[Any], texts: Sequence[str]) -> Verdicts:
         """Return the verdicts of a rule that asks no model; by default none."""
-        return from_given("", [None] * len(rows), self.criteria, len(rows))._replace(key=rule)
+        return from_given("", [None] * len(rows), self.criteria, len(rows), key=rule)
 
     # The dataset's rows
 

@@ -1,6 +1,7 @@
 """Reads responses, matches them to a dataset's rows, and scores them, in the same way for each benchmark."""
 
 import gc
+import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 from halluscope import registry
 from halluscope.benchmark import QUESTION as QUESTION_OF_ROW
-from halluscope.benchmark import Benchmark, Dataset
+from halluscope.benchmark import SIGNATURE, Benchmark, Dataset
 from halluscope.building import spec
 from halluscope.building.build_info import STATS, read_stats
 from halluscope.building.fetch import sha256_of
@@ -41,9 +42,16 @@ EXPLAINED = 16 * 2**20
 
 FUNCTIONS = ("load", "wanted", "inputs")  # The functions in a room's module `rows` that take options
 
+# The keyword arguments of `inputs` there that are no options, but said by the responses
+OF_RESPONSES = ("responses", "answer_ids")
+
+# What a room may have there, and what says how its rows are found
+HOOKS = ("set_of", "version_of", "stated_row", "other_answers", "are_corrected", "whole")
+
 # What a dataset can be that is not the benchmark's as published: a build with --subset, or a file of another content.
 # The latter is told only of datasets with published scores, if the content of their files is known.
-SUBSET, OTHER_FILE = "subset", "other file"
+SUBSET = "subset"
+OTHER_FILE = "other file"
 
 
 class Ready(NamedTuple):
@@ -53,20 +61,28 @@ class Ready(NamedTuple):
     inputs: Mapping[str, Any]  # the arguments of the metric that come from the rows
 
 
+# Responses and their rows
+
+
 def prepare_call(
     name: str, responses: Sequence[Given], dataset: Any, options: Mapping[str, Any]
 ) -> tuple[Benchmark, list[Ready], dict[str, Any]]:
     """Turn the arguments of `halluscope.score`, with the responses of several LVLMs, into those of `compute`."""
-    benchmark, own = registry.benchmark(name), dict(options)
-    of_matching = {field.name for field in fields(MatchingOptions)} & own.keys()
-    matching = MatchingOptions(**{key: own.pop(key) for key in of_matching})
-    if len(responses) == 1:  # an option with one value per file has the value alone
-        for option in benchmark.each & own.keys():
-            if (value := own.pop(option)) is not None:
-                own[option] = [value]
-    chosen = {**benchmark.options_of(name), **own}
+    benchmark = registry.benchmark(name)
+    of_matching = {field.name for field in fields(MatchingOptions)}
+    matching = {}
+    chosen = dict(benchmark.options_of(name))
+    for option, value in options.items():
+        if option in of_matching:
+            matching[option] = value
+        elif option in benchmark.each and len(responses) == 1:  # in a call it is the only file's value
+            if value is not None:
+                chosen[option] = [value]
+        else:
+            chosen[option] = value
+    matching_options = MatchingOptions(**matching)
     with sources(dataset) as written:
-        ready = prepare(benchmark, responses, written, chosen, matching)
+        ready = prepare(benchmark, responses, written, chosen, matching_options)
     return benchmark, ready, chosen
 
 
@@ -94,53 +110,65 @@ def prepare(
     if not benchmark.is_scored:
         instead = f", or call get_benchmark({benchmark.name!r}).compute" if benchmark.has_metric else ""
         raise ValueError(f"{benchmark.name} is not scored on a dataset; expected another benchmark{instead}.")
-    module, one = benchmark.module("rows"), registry.first_dataset(benchmark)
-    functions = [getattr(module, name) for name in FUNCTIONS if hasattr(module, name)]
-    check(options, benchmark.keywords.union(*map(keywords, functions)) - {"responses"}, benchmark.name)
+    module = benchmark.module("rows")
+    check(options, _known_options(benchmark), benchmark.name)
     check_distinct(dataset)
-    how = Reading(
-        [each.name for each in benchmark.datasets] or list(benchmark.reads),
-        {name for each in benchmark.datasets for name in each.own or (*each.id, *each.columns)},
-        one.also,
-        matching,
-    )
     with _inspecting(responses[0] if len(responses) == 1 else None):
-        read = reading.read(responses, how)
+        files = reading.read(responses, _reading(benchmark, matching))
     rows = module.load(dataset, **taken(module.load, options))
-    wanted = getattr(module, "wanted", lambda row: True)
-    choice = taken(wanted, options)
-    hooks = {
-        name: getattr(module, name)
-        for name in ("set_of", "version_of", "stated_row", "other_answers", "are_corrected")
-        if hasattr(module, name)
-    }
-    identity = Identity(
-        one.id,
-        one.also,
+    identity = _identity(benchmark, options, matching)
+    origin = _origin(benchmark, dataset, options)
+    built = list(_built(dataset))
+    ready = []
+    for number, (source, file) in enumerate(zip(responses, files, strict=True)):
+        with _inspecting(source):
+            matched = match(file, rows, identity)._replace(origin=origin, built=built)
+        _check_prompts(benchmark, matched)
+        ready.append(_ready(benchmark, matched, options, number, len(responses)))
+    return ready
+
+
+def _known_options(benchmark: Benchmark) -> set[str]:
+    """Return the options that a benchmark's metric and rows take."""
+    known = set(benchmark.keywords)
+    for name in FUNCTIONS:
+        function = getattr(benchmark.module("rows"), name, None)
+        if function is not None:
+            known |= keywords(function)
+    return known.difference(OF_RESPONSES)
+
+
+def _reading(benchmark: Benchmark, matching: MatchingOptions) -> Reading:
+    """Return how a benchmark's responses are read."""
+    datasets = [dataset.name for dataset in benchmark.datasets]
+    columns: set[str] = set()
+    for dataset in benchmark.datasets:
+        columns.update(dataset.own or dataset.id + dataset.columns)
+    also = registry.first_dataset(benchmark).also
+    return Reading(datasets or list(benchmark.reads), columns, also, matching)
+
+
+def _identity(benchmark: Benchmark, options: Mapping[str, Any], matching: MatchingOptions) -> Identity:
+    """Return how a benchmark's rows are found."""
+    module = benchmark.module("rows")
+    dataset = registry.first_dataset(benchmark)
+    hooks = {name: getattr(module, name) for name in HOOKS if hasattr(module, name)}
+    if hasattr(module, "wanted"):
+        hooks["wanted"] = partial(module.wanted, **taken(module.wanted, options))
+    if QUESTION_OF_ROW not in benchmark.prompt:
+        hooks["prompt"] = benchmark.prompt
+    return Identity(
+        dataset.id,
+        dataset.also,
         benchmark.partial_ok,
-        wanted=partial(wanted, **choice),
-        only=_chosen_parts(one, options),
+        only=_chosen_parts(dataset, options),
         options=matching,
-        prompt="" if QUESTION_OF_ROW in benchmark.prompt else benchmark.prompt,
         target=benchmark.target,
-        index_columns=one.index,
-        also_by=one.also_by,
-        by_question=one.by_question,
+        index_columns=dataset.index,
+        also_by=dataset.also_by,
+        by_question=dataset.by_question,
         **hooks,
     )
-    origin, built = _origin(benchmark, dataset, options), [*_built(dataset)]
-    every = []
-    for index, (given, each) in enumerate(zip(responses, read, strict=True)):
-        with _inspecting(given):
-            found = match(each, rows, identity)._replace(origin=origin, built=built)
-        if unknown := [name for name in found.prompts if name and name not in benchmark.prompts]:
-            known = ", ".join(map(repr, benchmark.prompts)) or "no name, because it has no other prompts"
-            raise ValueError(
-                f"{found.name}: {PROMPT} is {short_repr(unknown[0])}, which names no prompt of {benchmark.name}; "
-                f"expected {known}."
-            )
-        every.append(_ready(benchmark, found, options, index, len(responses)))
-    return every
 
 
 def _chosen_parts(dataset: Dataset, options: Mapping[str, Any]) -> dict[str, str]:
@@ -153,83 +181,137 @@ def _chosen_parts(dataset: Dataset, options: Mapping[str, Any]) -> dict[str, str
     return chosen
 
 
+def _check_prompts(benchmark: Benchmark, matched: Matched[Any]) -> None:
+    """Check that responses name prompts of the benchmark, or none."""
+    for name in matched.prompts:
+        if name and name not in benchmark.prompts:
+            known = ", ".join(map(repr, benchmark.prompts)) or "no name, because it has no other prompts"
+            raise ValueError(
+                f"{matched.name}: {PROMPT} is {short_repr(name)}, which names no prompt of {benchmark.name}; "
+                f"expected {known}."
+            )
+
+
 def _ready(
-    benchmark: Benchmark, matched: Matched[Any], options: Mapping[str, Any], index: int, count: int
+    benchmark: Benchmark, matched: Matched[Any], options: Mapping[str, Any], number: int, count: int
 ) -> Ready:
-    """Add the metric's inputs, with this file's value of the options that have one per file."""
+    """Add the metric's inputs, with this file's value of the options that have one per file.
+
+    Args:
+        number: the place of the file among `count` files, from 0.
+    """
     function = benchmark.module("rows").inputs
-    given = taken(function, options)
+    arguments = taken(function, options)
     for option in benchmark.options:
-        if (name := option.name) not in given:
+        name = option.name
+        if name not in arguments:
             continue
         if option.each:
-            if len(given[name]) != count:
+            values = arguments[name]
+            if len(values) != count:
                 raise ValueError(
-                    f"There are {len(given[name])} files of {name} and {count} of responses; expected one for each, in "
+                    f"There are {len(values)} files of {name} and {count} of responses; expected one for each, in "
                     "the same order."
                 )
-            given[name] = given[name][index]
+            arguments[name] = values[number]
         elif option.many:
-            given[name] = texts(name, given[name])
+            arguments[name] = texts(name, arguments[name])
     if "responses" in keywords(function):
-        given["responses"] = matched.name
-    return Ready(matched, function(matched.rows, **given))
+        arguments["responses"] = matched.name
+    if "answer_ids" in keywords(function):
+        arguments["answer_ids"] = matched.answer_ids
+    return Ready(matched, function(matched.rows, **arguments))
+
+
+def among(
+    benchmark: Benchmark,
+    ready: Ready,
+    rows: Sequence[Any],
+    options: Mapping[str, Any],
+    file: tuple[int, int] = (0, 1),
+) -> Ready:
+    """Pair responses with other rows or labels; None leaves a row out.
+
+    Args:
+        file: the place of their file among all files, from 0, and how many files there are.
+    """
+    places = [place for place, row in enumerate(rows) if row is not None]
+    matched = ready.matched.only(places)._replace(rows=[rows[place] for place in places])
+    number, count = file
+    return _ready(benchmark, matched, options, number, count)
 
 
 @contextmanager
-def _inspecting(given: Any) -> Iterator[None]:
+def _inspecting(source: Any) -> Iterator[None]:
     """Add to an error about a file what the file is."""
     try:
         yield
     except (LimitExceeded, MissingExtra):
         raise
     except ValueError as error:
-        is_file = isinstance(given, str | Path) and path_of(given).is_file()
-        if is_file and path_of(given).stat().st_size <= EXPLAINED:
+        is_file = isinstance(source, str | Path) and path_of(source).is_file()
+        if is_file and path_of(source).stat().st_size <= EXPLAINED:
             with suppress(ValueError):
-                held = replace(inspect(given), remarks=(), problem="")
-                error = type(error)(f"{error} The file holds {held}.")
+                content = replace(inspect(source), remarks=(), problem="")
+                error = type(error)(f"{error} The file holds {content}.")
         raise error from error.__cause__
 
 
+# Datasets
+
+
 def _origin(benchmark: Benchmark, dataset: Sequence[str], options: Mapping[str, Any]) -> str:
+    """Return in what a dataset is not the published one: `SUBSET` or `OTHER_FILE`; "" for nothing that is known."""
     paths = [Source.of(written).path for written in dataset]
-    if any(map(is_subset, paths)):
+    if any(is_subset(path) for path in paths):
         return SUBSET
-    of = published.dataset_of(benchmark, options)
-    known = (
-        {source.content_sha256 for source in spec.load(of.name).sources.values()} if of else {spec.UNKNOWN}
-    )
-    is_other = spec.UNKNOWN not in known and {sha256_of(path) for path in paths if path.is_file()} - known
-    return OTHER_FILE if is_other else ""
+    with_scores = published.dataset_of(benchmark, options)
+    if with_scores is None:
+        return ""
+    sources_of_build = spec.load(with_scores.name).sources.values()
+    known = {source.content_sha256 for source in sources_of_build}
+    if spec.UNKNOWN in known:
+        return ""
+    for path in paths:
+        if path.is_file() and sha256_of(path) not in known:
+            return OTHER_FILE
+    return ""
 
 
 def _built(dataset: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield what the stats.json of each dataset says about the build, if there is one."""
-    for source in map(Source.of, dataset):
+    for written in dataset:
+        source = Source.of(written)
         try:
             stats = read_stats(source.path / STATS)
             config = source.config or registry.dataset(stats["name"]).config or "default"
         except (ValueError, OSError):
             continue
-        same = [one for one in stats["tables"] if one["config"] == config]
         facts = {key: stats[key] for key in ("name", "version", "spec_sha256", "subset")}
-        yield {**facts, "config": config, "rows": sum(table["rows"] for table in same)}
+        rows = sum(table["rows"] for table in stats["tables"] if table["config"] == config)
+        yield facts | {"config": config, "rows": rows}
 
 
-def part_of(benchmark: Benchmark, rows: int, of: int) -> str:
+# What a user should know of how responses were matched
+
+
+def part_of(benchmark: Benchmark, rows: int, total: int) -> str:
     """Say how many of a dataset's rows are scored."""
-    return f"{rows:,} of {of:,} {'labelled images' if benchmark.partial_ok else 'rows'} are scored"
+    kind = "labelled images" if benchmark.partial_ok else "rows"
+    return f"{rows:,} of {total:,} {kind} are scored"
 
 
 def remark(benchmark: Benchmark, ready: Ready) -> str:
     """Say how much of the dataset is scored, and how responses were matched; "" if there is nothing to say."""
-    found = "; ".join(_remarks(benchmark, ready))
-    return f"{one_line(ready.matched.name)}: {found}." if found else ""
+    remarks = "; ".join(_remarks(benchmark, ready))
+    if not remarks:
+        return ""
+    return f"{one_line(ready.matched.name)}: {remarks}."
 
 
 def _remarks(benchmark: Benchmark, ready: Ready) -> Iterator[str]:
-    matched, also = ready.matched, registry.first_dataset(benchmark).also
+    matched = ready.matched
+    also = registry.first_dataset(benchmark).also
     if matched.by.endswith(ORDER):
         yield f"the responses have no id that tells them apart, so they are matched by their {ORDER}"
     yield from matched.column_remarks
@@ -247,12 +329,7 @@ def _remarks(benchmark: Benchmark, ready: Ready) -> Iterator[str]:
     if len(matched.rows) < matched.of:
         yield part_of(benchmark, len(matched.rows), matched.of)
     for column, values in also.items():
-        named = [value for value in values if value in matched.name]
-        held = {getattr(row, column) for row in matched.rows}
-        if len(named) == len(held) == 1 and not held & {"", *named}:
-            yield (
-                f"its name says {named[0]}, but the {column} of the dataset is {held.pop()}: is this the right dataset?"
-            )
+        yield from _doubts(matched, column, values)
     if matched.left_out:
         yield f"{matched.left_out:,} responses about other rows are left out"
     if matched.repeats:
@@ -263,21 +340,23 @@ def _remarks(benchmark: Benchmark, ready: Ready) -> Iterator[str]:
         yield f"{matched.other_prompts:,} answer a prompt other than the dataset's"
     for column, count in matched.uncompared.items():
         yield f"the {column} of {count:,} is ignored: {NOT_COMPARED}"
-    if empty := matched.texts.count(""):
+    empty = matched.texts.count("")
+    if empty:
         yield f"{empty:,} responses are empty"
 
 
-def among(
-    benchmark: Benchmark,
-    ready: Ready,
-    rows: Sequence[Any],
-    options: Mapping[str, Any],
-    of: tuple[int, int] = (0, 1),
-) -> Ready:
-    """Pair responses with other rows or labels; None leaves a row out."""
-    kept = [place for place, row in enumerate(rows) if row is not None]
-    part = ready.matched.only(kept)._replace(rows=[rows[place] for place in kept])
-    return _ready(benchmark, part, options, *of)
+def _doubts(matched: Matched[Any], column: str, values: Sequence[str]) -> Iterator[str]:
+    """Ask whether it is the right dataset, if a file's name says another value of a column than all of its rows."""
+    in_name = [value for value in values if value in matched.name]
+    in_rows = {getattr(row, column) for row in matched.rows}
+    if len(in_name) != 1 or len(in_rows) != 1:
+        return
+    in_row = in_rows.pop()
+    if in_row and in_row != in_name[0]:
+        yield f"its name says {in_name[0]}, but the {column} of the dataset is {in_row}: is this the right dataset?"
+
+
+# Scores
 
 
 @_without_collection()
@@ -293,70 +372,125 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> R
     dataset's; "uncompared", column -> the number of responses whose question, prompt, image or sampling cannot be
     compared; "labels", those that are read as "yes" and "no".
     """
-    matched, identity = ready.matched, registry.first_dataset(benchmark)
-    others = {name: value for name, value in options.items() if name in benchmark.keywords}
+    matched = ready.matched
+    arguments = {name: value for name, value in options.items() if name in benchmark.keywords}
+    arguments.update(ready.inputs)
     with about(matched.name):
-        result: Result = benchmark.compute(matched.texts, **{**others, **ready.inputs})
-    columns = [map(str, map(attrgetter(name), matched.rows)) for name in identity.id]
-    part = [len(matched.rows), matched.of] if len(matched.rows) < matched.of else []
-    result |= {
-        "matched": matched.by,
-        "texts": data_of_texts("texts", zip(*columns, matched.texts, strict=True)),
-    }
-    more = {
+        result: Result = benchmark.compute(matched.texts, **arguments)
+    result["matched"] = matched.by
+    result["texts"] = _digest(benchmark, matched)
+    result.update(_facts(benchmark, matched, result))
+    _sign(result, _choices(benchmark, matched))
+    return result
+
+
+def _digest(benchmark: Benchmark, matched: Matched[Any]) -> str:
+    """Return a digest of responses with the ids of their rows."""
+    columns = []
+    for name in registry.first_dataset(benchmark).id:
+        columns.append([str(getattr(row, name)) for row in matched.rows])
+    return data_of_texts("texts", zip(*columns, matched.texts, strict=True))
+
+
+def _facts(benchmark: Benchmark, matched: Matched[Any], result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a result says of how its responses were matched, without what does not apply."""
+    facts = {
         "left_out": matched.left_out,
         "without_response": matched.without_response,
         "repeats": matched.repeats,
         "cut_ends": len(matched.cut_ends),
-        "part": part,
+        "part": _part(matched),
         "origin": matched.origin,
         "questions_version": matched.version,
         "printed": _printed(benchmark, matched.figures, result),
         "other_prompts": matched.other_prompts,
         "uncompared": dict(matched.uncompared),
-        "labels": [*matched.labels],
+        "labels": list(matched.labels),
     }
-    result |= {name: value for name, value in more.items() if value}
-    # how responses were matched, whatever their columns' names: "id", "id,sampling", "order"
-    known = (ORDER, IMAGE, QUESTION, *identity.also)
-    by = dict.fromkeys(part if part in known else "id" for part in matched.by.split(" and "))
-    named = [name or "own" for name in matched.prompts] if any(matched.prompts) else []
-    choices = {
-        "responses": ",".join(by),
-        "part": "" if benchmark.partial_ok else "of".join(map(str, part)),
-        "questions": matched.version,
-        "prompts": named or (matched.other_prompts and f"other,{matched.other_prompts}"),
-        "uncompared": [*matched.uncompared],
-        "labels": matched.labels,
-    }
-    choices = {name: value for name, value in choices.items() if value}
-    for scores in (result, *(value for value in result.values() if isinstance(value, dict))):
-        for name in list(scores):
-            if name.partition("/")[0] == "signature":  # of all, or of a part
-                scores[name] = changed(scores[name], **choices)
-    return result
+    return {name: value for name, value in facts.items() if value}
+
+
+def _part(matched: Matched[Any]) -> list[int]:
+    """Return how many rows are scored, and of how many; [] if all are."""
+    if len(matched.rows) < matched.of:
+        return [len(matched.rows), matched.of]
+    return []
 
 
 def _printed(
     benchmark: Benchmark, figures: Mapping[str, float], result: Mapping[str, Any]
 ) -> dict[str, float]:
     """Return the scores that a file states itself, by our names, as fractions where ours are."""
-    stated = {letters(name): value for name, value in figures.items() if value == value}
-    ours = {name: stated[letters(name)] for name in benchmark.scores if letters(name) in stated}
-    return {
-        name: value / 100 if value > 1 and not benchmark.is_points(name) else value
-        for name, value in ours.items()
-        if name in result
+    figure_of = {}
+    for name, value in figures.items():
+        if not math.isnan(value):
+            figure_of[letters(name)] = value
+    printed = {}
+    for name in benchmark.scores:
+        if name not in result or letters(name) not in figure_of:
+            continue
+        value = figure_of[letters(name)]
+        if value > 1 and not benchmark.is_points(name):
+            value /= 100
+        printed[name] = value
+    return printed
+
+
+def _choices(benchmark: Benchmark, matched: Matched[Any]) -> dict[str, Any]:
+    """Return what a signature says of how responses were matched, without what does not apply."""
+    part = ""
+    if not benchmark.partial_ok:
+        part = "of".join(map(str, _part(matched)))
+    prompts: Any = ""
+    if any(matched.prompts):
+        prompts = [name or "own" for name in matched.prompts]
+    elif matched.other_prompts:
+        prompts = f"other,{matched.other_prompts}"
+    choices = {
+        "responses": ",".join(_ways(benchmark, matched)),
+        "part": part,
+        "questions": matched.version,
+        "prompts": prompts,
+        "uncompared": list(matched.uncompared),
+        "labels": matched.labels,
     }
+    return {name: value for name, value in choices.items() if value}
+
+
+def _ways(benchmark: Benchmark, matched: Matched[Any]) -> list[str]:
+    """Return by what responses were matched, whatever their columns' names: "id", the column of a part, "order"."""
+    known = [ORDER, IMAGE, QUESTION]
+    known += registry.first_dataset(benchmark).also
+    ways = []
+    for column in matched.by.split(" and "):
+        way = column if column in known else "id"
+        if way not in ways:
+            ways.append(way)
+    return ways
+
+
+def _sign(result: dict[str, Any], choices: Mapping[str, Any]) -> None:
+    """Add choices to the signatures of a result and of its parts."""
+    parts = [result]
+    for value in result.values():
+        if isinstance(value, dict):
+            parts.append(value)
+    for scores in parts:
+        for name, value in scores.items():
+            if name.partition("/")[0] == SIGNATURE:
+                scores[name] = changed(value, **choices)
 
 
 def variants(benchmark: Benchmark, options: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the options once per choice of an option that is "all"."""
     for option in benchmark.options:
         if option.every and options.get(option.name) == ALL:
-            meant = [choice for choice in option.choices if choice not in option.apart]
-            return [{**options, option.name: choice} for choice in meant]
+            choices = [choice for choice in option.choices if choice not in option.apart]
+            return [{**options, option.name: choice} for choice in choices]
     return [dict(options)]
+
+
+# What a harness gives
 
 
 def of_each(
@@ -366,20 +500,30 @@ def of_each(
     options: Mapping[str, Any],
     prompt: str = "",
 ) -> tuple[dict[str, Any], list[dict[str, float]]]:
-    """Score texts whose rows are known, as a harness gives them; also return each row's values of the means."""
-    module, table = benchmark.module("rows"), {benchmark.items: True} if benchmark.means else {}
-    inputs = module.inputs(module.read_all(rows), **taken(module.inputs, options))
-    result: dict[str, Any] = benchmark.compute(texts, **{**options, **table, **inputs})
+    """Score texts whose rows are known, as a harness gives them; also return each scored row's values of the means."""
+    module = benchmark.module("rows")
+    arguments = dict(options)
+    if benchmark.means:
+        arguments[benchmark.items] = True
+    arguments.update(module.inputs(module.read_all(rows), **taken(module.inputs, options)))
+    result: dict[str, Any] = benchmark.compute(texts, **arguments)
     if prompt:
-        result["signature"] = changed(result["signature"], prompts=prompt)
-    items = result.pop(benchmark.items) if table else [{}] * len(rows)
-    return result, [
-        {name: float(item[name]) for name in benchmark.means if item[name] is not None} for item in items
-    ]
+        result[SIGNATURE] = changed(result[SIGNATURE], prompts=prompt)
+    if not benchmark.means:
+        return result, [{} for _ in rows]
+    values = []
+    for item in result.pop(benchmark.items):
+        means = {}
+        for name in benchmark.means:
+            if item[name] is not None:
+                means[name] = float(item[name])
+        values.append(means)
+    return result, values
 
 
 def clusters(benchmark: Benchmark, rows: Sequence[Any]) -> list[Hashable]:
     """Return each row's cluster of dependent rows, by default its image."""
     module = benchmark.module("rows")
     of_image = attrgetter(registry.first_dataset(benchmark).image_key)
-    return list(map(getattr(module, "cluster_of", of_image), module.read_all(rows)))
+    cluster_of = getattr(module, "cluster_of", of_image)
+    return [cluster_of(row) for row in module.read_all(rows)]

@@ -12,11 +12,11 @@ import pytest
 import halluscope
 from halluscope import cli
 from halluscope.benchmarks.chair import metric as chair
-from halluscope.benchmarks.chair import synonyms
-from halluscope.benchmarks.chair.reading import CaptionReader
 from halluscope.benchmarks.chair.rows import ground_truth
 from halluscope.building import fetch
 from halluscope.errors import BuildError, MissingExtra
+from halluscope.mentions import synonyms
+from halluscope.mentions.reading import CaptionReader
 from halluscope.signature import keys_of
 from halluscope.vocabularies import load
 
@@ -216,7 +216,7 @@ def test_the_official_list_is_fetched_and_checked(listed, monkeypatch):
     monkeypatch.setattr(fetch, "download", download)
     with pytest.raises(ValueError, match="is not CHAIR's synonym list"):
         chair.compute(["A dog."], [["dog"]])
-    assert asked == [(synonyms.URL, synonyms.SHA256, "synonyms=... (--synonyms)")]
+    assert asked == [(synonyms.OFFICIAL.url, synonyms.OFFICIAL.sha256, "synonyms=... (--synonyms)")]
 
 
 @pytest.fixture

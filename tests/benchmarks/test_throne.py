@@ -10,7 +10,7 @@ import pytest
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.benchmarks.throne.report import report
-from halluscope.judging.resolve import ReplayJudge
+from halluscope.judging.replay import ReplayJudge
 from halluscope.signature import keys_of
 from halluscope.vocabularies import load
 from tests.test_frozen import simulated_votes

@@ -24,9 +24,10 @@ from halluscope.reporting.report_items import (
 from halluscope.responses.matching import Matched
 from halluscope.responses.parsers import PARSERS
 from halluscope.runs import folder as folders
-from halluscope.runs import folder as runs
-from halluscope.runs.folder import Run, differences
+from halluscope.runs import run as runs
 from halluscope.runs.page import shown
+from halluscope.runs.run import Run
+from halluscope.runs.verifying import differences
 from halluscope.scoring import Ready
 from halluscope.signature import keys_of
 from tests.fake_judge import FakeJudge

@@ -1,6 +1,7 @@
 """`--format line` says what the table says: no interval about few rows, and no other score for an undefined one."""
 
 import json
+import re
 
 import pytest
 
@@ -75,8 +76,7 @@ def test_an_undefined_score_has_no_other_in_its_place(score_hqh):
     verdicts = [{"correct": None, "extra_claims": 1}] * 4
     (line,) = score_hqh(verdicts, "--format", "line").splitlines()
     assert line.endswith(" = overall_hal undefined")
-    head, _, row = score_hqh(verdicts).strip().splitlines()[:3]
-    assert row.split()[head.split().index("overall_hal")] == "-"
+    assert re.search(r"^overall_hal +-$", score_hqh(verdicts), re.MULTILINE)
 
 
 def test_a_defined_score_stands_in_the_line(score_hqh):

@@ -26,9 +26,9 @@ def test_a_folder_becomes_a_table(upstream, tmp_path, monkeypatch, capsys):
     (tmp_path / "files/.hidden").write_text("{}")
     assert cli.main(["score", "--responses", "files", "--out", "runs"]) == 0
     out, err = capsys.readouterr()
-    assert "notes.txt is left out" in err and ".hidden" not in err
+    assert "Left out: notes.txt: " in err and ".hidden" not in err
     assert "halluscope score pope --responses 'files/llava 13b.jsonl' files/no.jsonl --dataset pope" in out
-    assert "Next: `halluscope table runs`." in err
+    assert "Next: `halluscope table runs`" in err.splitlines()[-1]
     table = halluscope.table("runs", preset="decoding")
     assert round(table["llava-v1.5-13b"]["pope/f1_mean"], 3) == 0.859
     assert table["no-man"]["pope/accuracy"] == pytest.approx(0.5, abs=0.02)
@@ -53,3 +53,44 @@ def test_what_cannot_be_scored_is_said(tmp_path, capsys):
     assert cli.main(["score", "--responses", str(tmp_path / "empty"), "--out", str(tmp_path / "runs")]) == 2
     assert "No file in" in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_models_parts_are_joined_and_what_is_left_out_says_what_to_type(
+    upstream, tmp_path, monkeypatch, capsys
+):
+    """A file per sampling, in a folder of its own, beside descriptions, answers that need a judge, and reviews."""
+    monkeypatch.chdir(tmp_path)
+    halluscope.build("pope", upstream / "pope")
+    inner = tmp_path / "files" / "vcd"
+    inner.mkdir(parents=True)
+    for file in (upstream / "wild/ustc-hyin__cd_rethink").glob("*greedy.jsonl"):
+        shutil.copy(file, inner / file.name.removeprefix("outputs__pope__baseline__"))
+    shutil.copy(upstream / "responses/opera_minigpt4_greedy.jsonl", inner)
+    bench = upstream / "llava_bench_wild"
+    shutil.copy(bench / "answers/llava-v1.5-7b.jsonl", inner)
+    shutil.copy(bench / "reviews/llava-v1.5-7b-eval1.jsonl", inner)
+    assert cli.main(["score", "--responses", "files", "--out", "runs"]) == 0
+    out, err = capsys.readouterr()
+    assert "--responses llava-7b-coco-greedy=files/vcd/llava-7b-coco-adversarial-greedy.jsonl,files" in out
+    assert "`halluscope score chair --responses FILE... --dataset DATASET --out runs/chair`" in err
+    assert "eval1.jsonl: verdicts, not responses" in err and "--dataset llava_bench --ratings FILE" in err
+    (model,) = halluscope.table("runs", preset="decoding").values()
+    assert model["pope/f1_mean"] == pytest.approx(0.84, abs=0.001)
+
+
+def test_responses_that_cannot_be_scored_together_say_why(upstream, tmp_path, monkeypatch, refused, ran):
+    """A missing half of a pair of MME's questions; ratings of another model's answers."""
+    monkeypatch.chdir(tmp_path)
+    halluscope.build("mme", upstream / "mme/mme_benchmark.jsonl")
+    shutil.copytree(upstream / "mme/LaVIN", "LaVIN")
+    lines = (tmp_path / "LaVIN/color.txt").read_text().splitlines()
+    (tmp_path / "LaVIN/color.txt").write_text("\n".join(lines[:-1]))
+    assert "both questions about an image" in refused("score mme --responses LaVIN --dataset mme")
+    bench = upstream / "llava_bench_wild"
+    halluscope.build("llava_bench", bench)
+    rows = [json.loads(line) for line in (bench / "answers/llava-v1.5-7b.jsonl").read_text().splitlines()]
+    other = [row | {"answer_id": f"other {row['question_id']}"} for row in rows]
+    (tmp_path / "other.jsonl").write_text("\n".join(map(json.dumps, other)))
+    ratings = ["--dataset", "llava_bench", "--ratings", bench / "reviews/llava-v1.5-7b-eval1.jsonl"]
+    ran("score llava_bench --responses", bench / "answers/llava-v1.5-7b.jsonl", *ratings)
+    assert "ratings of other responses" in refused("score llava_bench --responses other.jsonl", *ratings)

@@ -1,7 +1,6 @@
 """`halluscope explain`: scores known by hand, the same scores as `score`, and every benchmark of the registry."""
 
 import json
-import math
 import re
 import sys
 from pathlib import Path
@@ -10,18 +9,11 @@ from typing import Any
 import pytest
 
 import halluscope
-from halluscope import cli, registry
-from halluscope.benchmark import Benchmark
-from halluscope.cli import commands
-from halluscope.cli.responses import MATCHING, chosen
+from halluscope import registry
 from halluscope.explaining import protocols
-from halluscope.explaining.explanation import Explanation
 from halluscope.judging.models.language_model import LanguageModelJudge
-from halluscope.options import keywords
-from halluscope.scoring import FUNCTIONS
 from halluscope.vocabularies import load
 from tests import small_datasets
-from tests.benchmarks.test_chair_nltk import data, made  # noqa: F401
 from tests.scripted_server import reply
 from tests.small_datasets import needs
 from tests.test_malformed_commands import SCORED, good  # noqa: F401
@@ -48,20 +40,17 @@ def text(ran):
     return lambda *words: ran("explain", *words).out
 
 
-def scores(found: dict[str, Any], score: str, *names: str) -> list[float]:
+def scores(whole: dict[str, Any], score: str, *names: str) -> list[float]:
     """The values of a score by protocols, in the first file."""
-    values = {protocol["name"]: protocol["results"][0]["scores"] for protocol in found["protocols"]}
+    values = {protocol["name"]: protocol["results"][0]["scores"] for protocol in whole["protocols"]}
     return [values[name][score] for name in names]
 
 
-def reading(found: dict[str, Any], *names: str) -> dict[str, Any]:
+def reading(whole: dict[str, Any], *names: str) -> dict[str, Any]:
     """What two protocols read differently in the first file."""
-    (one,) = (
-        one
-        for one in found["readings"]
-        if [one["first"], one["second"]] == [*names] and one["responses"] == found["responses"][0]
-    )
-    return one
+    readings = [reading for reading in whole["readings"] if reading["responses"] == whole["responses"][0]]
+    (reading,) = (reading for reading in readings if [reading["first"], reading["second"]] == list(names))
+    return reading
 
 
 @pytest.fixture
@@ -77,81 +66,62 @@ def three(tmp_path) -> list[str]:
 
 
 @needs("pope")
-def test_three_responses_by_hand(three, explain, text):
+def test_three_responses_by_hand(three, tmp_path, explain, text):
     """The official rule reads all three, and is right each time: accuracy and F1 are 1.
 
     lmms-eval's rule does not read "Yes, a cat.": accuracy 2/3. Its way to count leaves that response out of recall: F1
     1.
     """
-    found = explain("pope", *three)
-    assert scores(found, "f1", "official", "lmms-eval") == [1, 1]
-    assert scores(found, "accuracy", "official", "lmms-eval") == pytest.approx([1, 2 / 3])
-    read = reading(found, "official", "lmms-eval")
+    whole = explain("pope", *three)
+    assert scores(whole, "f1", "official", "lmms-eval") == [1, 1]
+    assert scores(whole, "accuracy", "official", "lmms-eval") == pytest.approx([1, 2 / 3])
+    read = reading(whole, "official", "lmms-eval")
     assert (read["read_otherwise"], read["of"]) == (1, 3)
     (example,) = read["examples"]
     assert (example["question_id"], example["text"]) == (1, "Yes, a cat.")
     assert (example["first"], example["second"]) == ({"said": "yes"}, {"said": None})
     printed = text("pope", *three, "--number", "66.7")
     assert printed.startswith("66.7 is\n") and "\n  lmms-eval: accuracy\n" in printed
-    two = text("pope", *three, "--protocols", "official", "lmms-eval").splitlines()
-    shown = (
-        (ROOT / "docs/signatures.md").read_text().partition("score        official")[2].partition("```")[0]
-    )
-    assert len(shown.splitlines()) > 3 and {*f"score        official{shown}".splitlines()} <= {*two}
-    for said in (
+    for line in (
         "m does not say what was asked",
         "1 random: 'Yes, a cat.' is 'yes', or unreadable",
         "not computed: repope, because --corrected is not given",
     ):
-        assert said in printed
+        assert line in printed
     assert max(len(line) for line in printed.splitlines() if "signature" not in line) <= 100
+    page = (ROOT / "docs/signatures.md").read_text()
+    shown = "score        official" + page.partition("score        official")[2].partition("```")[0]
+    two = text("pope", *three, "--protocols", "official", "lmms-eval")
+    assert len(shown.splitlines()) > 3 and set(shown.splitlines()) <= set(two.splitlines())
+    said = [{"question_id": n, "response": f"Yes\x1b[31m\nofficial: {n}"} for n in range(3)]
+    printed = text("pope", "--responses", lines(tmp_path / "x.jsonl", said), *three[2:])
+    assert "\x1b" not in printed and r"'Yes\x1b[31m\nofficial: 0'" in printed
 
 
-def corrected(tmp_path, *texts: str) -> tuple[list[str], list[str], Path]:
-    """Words about responses to POPE's six questions in each sampling, their labels, and the folder of RePOPE's."""
-    built = small_datasets.build("repope", tmp_path)
-    asked = [str(tmp_path / f"repope-inputs/pope-inputs/coco_pope_{name}.json") for name in SAMPLINGS]
-    labels = [json.loads(line)["label"] for line in Path(asked[0]).read_text().splitlines()]
-    said = [
-        {"question_id": n, "sampling": name, "response": text}
-        for name in SAMPLINGS
-        for n, text in enumerate(texts)
-    ]
-    words = ["--responses", lines(tmp_path / "m.jsonl", said), "--dataset", *asked]
-    return [*words, "--corrected", str(built), "--partial"], labels, built
+@needs("pope")
+def test_where_a_number_is(three, explain, text):
+    assert "12.34 is not a score of these responses" in text("pope", *three, "--number", "12.34")
+    share, percent, exponent, small = (
+        explain("pope", *three, "--number", word)["number"] for word in ("0.667", "66.7", "6.67e1", "1e-5")
+    )
+    assert {place["protocol"] for place in share if place["score"] == "accuracy"} >= {"lmms-eval"}
+    assert "official" not in {place["protocol"] for place in share if place["score"] == "accuracy"}
+    assert percent == exponent != [] and small == []
 
 
-@needs("repope")
-def test_other_labels_and_the_rows_that_they_leave_out(tmp_path, explain):
-    """Of six answers the last is wrong; RePOPE corrects the first label and leaves out the last row.
-
-    Accuracy 5/6; without the last, and with the first answer corrected, 4/5.
-    """
-    texts = ["Yes", "No", "Yes", "No", "Yes", "Yes"]
-    words, labels, built = corrected(tmp_path, *texts)
-    right = [text.lower() == label for text, label in zip(texts, labels, strict=True)]
-    assert right == [True] * 5 + [False]
-    found = explain("pope", *words)
-    by_protocol = scores(found, "accuracy", "official", "corrected", "repope")
-    assert by_protocol == pytest.approx([5 / 6, 4 / 5, 4 / 5])  # the last two read all six
-    own = halluscope.score("repope", words[1], built, parser="repope")
-    assert own["accuracy"] == by_protocol[-1]
-    popular = explain("pope", *words, "--protocols", "official", "popular")
-    official, of_popular = scores(popular, "accuracy", "official", "popular")
-    assert official == of_popular  # all samplings are alike here
-
-
-@needs("repope")
-def test_repopes_own_parser_and_counting(tmp_path, explain):
-    """By RePOPE's labels no no yes no yes: "Hm." is a yes for POPE, and in none of RePOPE's counts.
-
-    So POPE's rule has 2 of 5 right; RePOPE's also reads two noes, which makes 4 of 5, and without "Hm." 4 of 4.
-    """
-    words, *_ = corrected(tmp_path, "NO", "Hm.", "Yes", "It shows nothing", "A yes", "No")
-    found = explain("pope", *words)
-    assert scores(found, "accuracy", "corrected", "repope") == pytest.approx([2 / 5, 1])
-    read = reading(found, "official", "repope")
-    assert (read["read_otherwise"], read["of"]) == (9, 15)
+@needs("pope")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--protocols offical", "Did you mean 'official'?"),
+        ("--examples -1", "--examples is -1"),
+        ("--protocols repope", "--corrected is not given, and repope needs it"),
+        ("--number eighty", "expected a number, such as 0.5"),
+        ("--number nan", "expected a number, such as 0.5"),
+    ],
+)
+def test_words_that_cannot_be(words, message, three, refused):
+    assert message in refused("explain pope", *three, *words.split())
 
 
 @needs("pope")
@@ -159,6 +129,32 @@ def test_other_labels_of_other_questions(three, tmp_path, refused):
     other = {"question_id": 0, "image": "1.jpg", "text": "Is there a cow in the image?", "label": "yes"}
     words = [*three, "--corrected", lines(tmp_path / "repope_random.json", [other]), "--protocols", "repope"]
     assert "corrected has no row for question_id 0, sampling random" in refused("explain pope", *words)
+
+
+@needs("repope")
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        # Of six answers the last is wrong; RePOPE corrects the first label and leaves out the last row
+        (["Yes", "No", "Yes", "No", "Yes", "Yes"], {"official": 5 / 6, "corrected": 4 / 5, "repope": 4 / 5}),
+        # By RePOPE's labels no no yes no yes: "Hm." is a yes for POPE, and in none of RePOPE's counts. POPE's rule has
+        # 2 of 5 right; RePOPE's also reads two noes, which makes 4 of 5, and without "Hm." 4 of 4
+        (["NO", "Hm.", "Yes", "It shows nothing", "A yes", "No"], {"corrected": 2 / 5, "repope": 1}),
+    ],
+)
+def test_other_labels_and_the_rows_that_they_leave_out(texts, expected, tmp_path, explain):
+    built = small_datasets.build("repope", tmp_path)
+    questions = [str(tmp_path / f"repope-inputs/pope-inputs/coco_pope_{name}.json") for name in SAMPLINGS]
+    said = [
+        {"question_id": n, "sampling": name, "response": text}
+        for name in SAMPLINGS
+        for n, text in enumerate(texts)
+    ]
+    file = lines(tmp_path / "m.jsonl", said)
+    words = ["--responses", file, "--dataset", *questions, "--corrected", str(built), "--partial"]
+    whole = explain("pope", *words)
+    assert scores(whole, "accuracy", *expected) == pytest.approx(list(expected.values()))
+    assert halluscope.score("repope", file, built, parser="repope")["accuracy"] == expected["repope"]
 
 
 @needs("pope")
@@ -171,12 +167,12 @@ def test_what_a_prompt_moves_takes_two_files(three, tmp_path, explain, text):
     ]
     short = lines(tmp_path / "short.jsonl", said)
     words = [*three[:2], short, *three[2:]]
-    found = explain("pope", *words)
-    assert found["responses"] == ["m", "short"]
+    whole = explain("pope", *words)
+    assert whole["responses"] == ["m", "short"]
     single = "{question} Answer the question using a single word or phrase."
     prompts = {"m": [{"prompt": None, "responses": 3}], "short": [{"prompt": single, "responses": 3}]}
-    assert found["prompts"] == prompts
-    (lmms_eval,) = (one for one in found["protocols"] if one["name"] == "lmms-eval")
+    assert whole["prompts"] == prompts
+    (lmms_eval,) = (protocol for protocol in whole["protocols"] if protocol["name"] == "lmms-eval")
     assert [result["responses"] for result in lmms_eval["results"]] == ["m", "short"]
     assert [result["scores"]["accuracy"] for result in lmms_eval["results"]] == pytest.approx([2 / 3, 1])
     printed = text("pope", *words)
@@ -214,37 +210,30 @@ def test_two_prompts_in_another_order(captions, explain):
     assert [result["scores"]["chair_i"] for result in protocol["results"]] == [0.5, 1.0]
 
 
-@needs("chair")
-def test_files_about_other_images_are_no_two_prompts(captions, refused):
-    words = captions({1: ["dog"], 2: ["cat"]}, {"a": {1: "A dog."}, "b": {2: "A dog."}})
-    assert "b and a answer different rows" in refused("explain throne", *words[:5])
-
-
 # What the authors' programs said of the same responses
 
 
 @needs("pope")
+@needs("amber")
 def test_the_official_protocol_is_the_script(upstream, tmp_path, explain):
     golden = json.loads((GOLDEN / "pope_official.json").read_text())
     said = [{"question_id": n, "response": golden["texts"][i]} for n, i in enumerate(golden["answers"], 1)]
     dataset = str(upstream / "pope/coco" / golden["questions"])
-    found = explain("pope", "--responses", lines(tmp_path / "m.jsonl", said), "--dataset", dataset)
-    got = found["protocols"][0]["results"][0]["scores"]
-    assert {name: got[name] for name in golden["expected"]} == pytest.approx(golden["expected"], abs=1e-9)
+    whole = explain("pope", "--responses", lines(tmp_path / "m.jsonl", said), "--dataset", dataset)
+    computed = whole["protocols"][0]["results"][0]["scores"]
+    expected = golden["expected"]
+    assert {name: computed[name] for name in expected} == pytest.approx(expected, abs=1e-9)
 
-
-@needs("amber")
-def test_the_official_protocol_is_the_script_for_answers(upstream, tmp_path, explain):
     golden = json.loads((GOLDEN / "amber_official.json").read_text())
     texts = [golden["code"][letter] for letter in golden["answers"]]
     said = [{"id": n, "response": text} for n, text in enumerate(texts, golden["answers_from"])]
     dataset = [str(upstream / "amber" / name) for name in ("annotations.json", "query/query_all.json")]
-    found = explain("amber", "--responses", lines(tmp_path / "m.jsonl", said), "--dataset", *dataset)
-    got = found["protocols"][0]["results"][0]["scores"]
+    whole = explain("amber", "--responses", lines(tmp_path / "m.jsonl", said), "--dataset", *dataset)
+    computed = whole["protocols"][0]["results"][0]["scores"]
     for score in ("Accuracy", "Precision", "Recall", "F1"):
         expected = golden["result"][f"Descriminative Task/{score}"]
-        assert got[score.lower()] == pytest.approx(expected / 100), score
-    read = reading(found, "official", "vlmevalkit")
+        assert computed[score.lower()] == pytest.approx(expected / 100), score
+    read = reading(whole, "official", "vlmevalkit")
     assert read["read_otherwise"] == sum(text in ("Yes.", "no", "yes") for text in texts)
 
 
@@ -269,21 +258,12 @@ def test_a_protocol_that_is_not_equal_says_so_and_prints_no_number(described, tm
     assert number.splitlines() == ["50.0 is", "  halluscope: chair", "  halluscope: cover"]
     assert "\nnot equal: lmms-eval, because it has nltk's nouns" in tables
     assert "\nnot equal: official, because its nouns are nltk's (--reader nltk)" in tables
-    found = explain(*words)
-    assert {one["protocol"] for one in found["number"]} == {"halluscope"}
-    differs = {one["name"]: one["discrepancy"] for one in found["protocols"]}
+    whole = explain(*words)
+    assert {protocol["protocol"] for protocol in whole["number"]} == {"halluscope"}
+    differs = {protocol["name"]: protocol["discrepancy"] for protocol in whole["protocols"]}
     assert differs["halluscope"] is differs["vlmevalkit"] is None and "nltk" in differs["lmms-eval"]
     exact = explain("amber", *described, "--number", "100.0")["number"]
     assert {"responses": "m", "protocol": "official", "score": "accuracy"} in exact  # an answer has no nouns
-
-
-@needs("amber")
-def test_a_protocol_is_equal_with_the_options_that_it_names():
-    each = {one.name: one for one in protocols.load(registry.benchmark("amber")).each}
-    official, lmms_eval = each["official"], each["lmms-eval"]
-    with_both = {"reader": "nltk", "similar": "amber:similar"}
-    assert official.unequal({}) and official.unequal({"reader": "nltk"})
-    assert not official.unequal(with_both) and lmms_eval.unequal(with_both)
 
 
 # What cannot be computed is said, and the rest is
@@ -296,15 +276,15 @@ FIGURE = {"category": "VS", "subcategory": "chart", "set_id": 0, "question_id": 
 def test_without_the_questions_that_have_no_image(tmp_path, explain):
     built = small_datasets.build("hallusionbench", tmp_path)
     texts = ("I cannot know.", "Yes.", "Both yes and no.")
-    whole = [FIGURE | {"figure_id": figure, "response": said} for figure, said in enumerate(texts)]
-    words = ["--responses", lines(tmp_path / "m.jsonl", whole[1:]), "--dataset", str(built)]
-    found = explain("hallusionbench", *words)
-    assert [one["name"] for one in found["protocols"]] == ["lmms-eval", "vlmevalkit"]
-    assert "has no response to 1 of the 3 rows" in found["not_computed"]["official"]
+    answers = [FIGURE | {"figure_id": figure, "response": said} for figure, said in enumerate(texts)]
+    words = ["--responses", lines(tmp_path / "m.jsonl", answers[1:]), "--dataset", str(built)]
+    whole = explain("hallusionbench", *words)
+    assert [protocol["name"] for protocol in whole["protocols"]] == ["lmms-eval", "vlmevalkit"]
+    assert "has no response to 1 of the 3 rows" in whole["not_computed"]["official"]
     # Neither reads the second, which is wrong
-    lmms_eval, vlmevalkit = scores(found, "aAcc", "lmms-eval", "vlmevalkit")
+    lmms_eval, vlmevalkit = scores(whole, "aAcc", "lmms-eval", "vlmevalkit")
     assert lmms_eval == vlmevalkit
-    words[1] = lines(tmp_path / "whole.jsonl", whole)
+    words[1] = lines(tmp_path / "all.jsonl", answers)
     # Not to know is right without an image
     whole_scores = scores(explain("hallusionbench", *words), "aAcc", "official", "lmms-eval")
     assert whole_scores == pytest.approx([2 / 3, 1 / 2])
@@ -330,24 +310,12 @@ def test_the_first_script_reads_no_verbs(captions, explain):
     said = {"m": {1: "A man seated.", 2: "A bus.", 3: "Two buses and a man."}}
     truth = {1: ["person"], 2: [], 3: ["bus", "person"]}
     words = captions(truth, said, person="person, man", chair="chair, seat")
-    found = explain("chair", *words)
-    assert scores(found, "chair_s", "first-script", "halluscope") == pytest.approx([0, 2 / 3])
-    assert [example["first"] for example in reading(found, "first-script", "halluscope")["examples"]] == [
+    whole = explain("chair", *words)
+    assert scores(whole, "chair_s", "first-script", "halluscope") == pytest.approx([0, 2 / 3])
+    assert [example["first"] for example in reading(whole, "first-script", "halluscope")["examples"]] == [
         {"mentions": [["man", "person"]]},
         {"mentions": []},
     ]
-
-
-@needs("chair")
-def test_two_readers_of_one_caption(made, captions, explain):  # noqa: F811
-    """With a tagger that reads "skiing" as a verb, a skiing trip mentions skis; with the dictionary, it does not."""
-    said = {"m": {1: "The man on a skiing trip."}}
-    words = captions({1: ["person"]}, said, person="person, man", skis="skis, ski")
-    found = explain("chair", *words)
-    assert scores(found, "chair_i", "script", "halluscope") == [0.5, 0]
-    (example,) = reading(found, "script", "halluscope")["examples"]
-    assert example["first"] == {"mentions": [["man", "person"], ["ski", "skis"]]}
-    assert example["second"] == {"mentions": [["man", "person"]]}
 
 
 @needs("throne")
@@ -364,26 +332,11 @@ def test_no_judge_is_asked_twice(tmp_path, monkeypatch, tiny_t5, explain):
     said = [{"image_id": 1, "response": "A dog."}, {"image_id": 2, "response": "A cat."}]
     (tmp_path / "labels.json").write_text(json.dumps({1: ["dog"], 2: ["cat", "dog"]}))
     words = ["--responses", lines(tmp_path / "m.jsonl", said), "--dataset", str(tmp_path / "labels.json")]
-    found = explain("throne", *words, "--judges", str(tiny_t5), "--device", "cpu", "--quiet")
-    assert [one["name"] for one in found["protocols"]] == ["paper", "supplement", "released"]
+    whole = explain("throne", *words, "--judges", str(tiny_t5), "--device", "cpu", "--quiet")
+    assert [protocol["name"] for protocol in whole["protocols"]] == ["paper", "supplement", "released"]
     assert asked and len(asked) == len(set(asked))
-    paper, released = scores(found, "f0.5_all", "paper", "released")
+    paper, released = scores(whole, "f0.5_all", "paper", "released")
     assert paper != released
-
-
-@needs("hallusionbench")
-@pytest.mark.parametrize("fresh", [(), ("--fresh",)], ids=["kept", "fresh"])
-def test_no_grader_is_asked_twice(serve, access_key, fresh, tmp_path, explain):
-    """The official script counts all three verdicts, lmms-eval two of them; a reader of yes and no asks no judge."""
-    server = serve(lambda prompt, count, body: reply("same" if "same" in prompt else "incorrect"))
-    built = small_datasets.build("hallusionbench", tmp_path)
-    said = [FIGURE | {"figure_id": figure, "response": f"It is {figure}."} for figure in range(3)]
-    words = ["--responses", lines(tmp_path / "m.jsonl", said), "--dataset", str(built), "--quiet", *fresh]
-    found = explain("hallusionbench", *words, "--judge", f"openai:judge@{server.url}")
-    by = ["official", "halluscope", "lmms-eval", "vlmevalkit"]
-    assert [one["name"] for one in found["protocols"]] == by
-    assert len(server.prompts) == len(set(server.prompts)) >= 3
-    assert reading(found, "official", "vlmevalkit")["read_otherwise"] == 2  # what was wrong is unreadable
 
 
 @needs("mmhal")
@@ -399,119 +352,58 @@ def test_two_readings_of_one_rating(serve, access_key, tmp_path, explain, text):
     assert re.search(r"^ *rating +2\.667 +4\.000 *$", text("mmhal", *words), re.MULTILINE)
 
 
+@needs("hallusionbench")
+def test_no_grader_is_asked_twice(serve, access_key, tmp_path, explain):
+    """The official script counts all three verdicts, lmms-eval two of them; a reader of yes and no asks no judge."""
+    server = serve(lambda prompt, count, body: reply("same" if "same" in prompt else "incorrect"))
+    built = small_datasets.build("hallusionbench", tmp_path)
+    said = [FIGURE | {"figure_id": figure, "response": f"It is {figure}."} for figure in range(3)]
+    words = ["--responses", lines(tmp_path / "m.jsonl", said), "--dataset", str(built), "--quiet", "--fresh"]
+    whole = explain("hallusionbench", *words, "--judge", f"openai:judge@{server.url}")
+    assert len(whole["protocols"]) == 4
+    assert len(server.prompts) == len(set(server.prompts)) >= 3
+    assert reading(whole, "official", "vlmevalkit")["read_otherwise"] == 2  # what was wrong is unreadable
+
+
 # Every benchmark that the registry finds
 
 
-@pytest.fixture(scope="module")
-def each_explained(good) -> dict[str, tuple[Explanation, list[str]]]:  # noqa: F811
-    """For each benchmark, explain a good file of responses by all protocols that can be computed, in words too."""
-    return {one.values[0].name: _explained(one.values[0], *good[one.values[0].name]) for one in SCORED}
-
-
-def _explained(benchmark: Benchmark, words: list[str], responses: Path) -> tuple[Explanation, list[str]]:
-    stated = protocols.load(benchmark)
-    words = ["explain", *(word for word in words[1:] if word != "--json")]
-    for spelt in (f"--{option}" for option in stated.settled):
-        if spelt in words:
-            del words[words.index(spelt) : words.index(spelt) + 2]
-    words += ["--responses", str(responses), "--protocols", *(one.name for one in stated.each)]
-    _, bound, _ = commands.parse(words)
-    given = bound.arguments
-    known = {option.name for option in (*MATCHING, *benchmark.without(stated.settled).options)}
-    choice = chosen(benchmark, benchmark.name, {name: given[name] for name in known if name in given})
-    files = given["responses"], given["dataset"]
-    found = Explanation(benchmark, stated, stated.each, *files, choice.options, choice.matching)
-    found.compute()
-    return found, words
-
-
 @pytest.mark.parametrize("benchmark", SCORED)
-def test_protocols_score_as_score_does(benchmark, each_explained):
-    """A protocol's options, given to `halluscope.score`, yield the same scores and the same signature."""
-    found, words = each_explained[benchmark.name]
-    _, bound, _ = commands.parse(words)
-    responses, dataset = bound.arguments["responses"], bound.arguments["dataset"]
-    for one in found.protocols:
-        if one.labels.dataset or one.labels.without:
-            continue
-        options = found.options(*one.ways.values())
-        if found.without_effect(one):
-            with pytest.raises(ValueError, match="leave .* out"):
-                halluscope.score(benchmark.name, responses[0], dataset, bootstrap=0, **options)
-            continue
-        own = halluscope.score(benchmark.name, responses[0], dataset, bootstrap=0, **options)
-        got = found.result(one, found.files[0])
-        assert got["signature"] == own["signature"]
-        for score in benchmark.scores:
-            assert got.get(score) == own.get(score) or math.isnan(got[score]), (one.name, score)
-
-
-@pytest.mark.parametrize("benchmark", SCORED)
-def test_each_protocol_is_printed(benchmark, each_explained, ran, json_of):
-    found, words = each_explained[benchmark.name]
+def test_each_protocol_is_computed_and_printed(benchmark, good, ran, json_of):  # noqa: F811
+    known = protocols.load(benchmark)
+    command, responses = good[benchmark.name]
+    words = [word for word in command if word != "--json"]
+    for option in known.settled:
+        if f"--{option}" in words:
+            place = words.index(f"--{option}")
+            del words[place : place + 2]
+    words = ["explain", *words[1:], "--responses", str(responses)]
+    words += ["--protocols", *(protocol.name for protocol in known.each)]
+    whole = json_of(*words)
+    assert whole["benchmark"] == benchmark.name
+    computed = [protocol["name"] for protocol in whole["protocols"]]
+    assert sorted([*computed, *whole["not_computed"]]) == sorted(protocol.name for protocol in known.each)
+    for protocol in whole["protocols"]:
+        assert set(protocol["results"][0]["scores"]) <= {*benchmark.scores, *known.shown}
     printed = ran(*words, "--number", "50.0").out
-    assert all(one.name in printed for one in found.protocols)
+    assert all(name in printed for name in computed)
     wide = re.compile("signature:|not computed:|not equal:|without effect:")
     assert [line for line in printed.splitlines() if len(line) > 100 and not wide.search(line)] == []
-    assert json_of(*words)["benchmark"] == benchmark.name
-    if len(found.stated.each) == 1:
-        assert f"{benchmark.title} has one protocol" in printed
 
 
-@pytest.mark.parametrize("benchmark", SCORED)
-def test_what_a_room_states(benchmark):
-    stated, rows = protocols.load(benchmark), benchmark.module("rows")
-    reading = (getattr(rows, name) for name in FUNCTIONS if hasattr(rows, name))
-    known = benchmark.keywords.union(*map(keywords, reading))
-    assert len({one.name for one in stated.each}) == len(stated.each) and stated.chosen()
-    assert all(one.by for one in stated.each)
-    assert all("{question}" in one.prompt or not one.prompt for one in stated.each) or stated.each[0].prompt
-    for score in stated.shown:
+@pytest.mark.parametrize("benchmark", registry.benchmarks(), ids=lambda benchmark: benchmark.name)
+def test_protocols_name_scores_and_options_that_there_are(benchmark):
+    known = protocols.load(benchmark)
+    options = {option.name: option for option in benchmark.options}
+    for score in known.shown:
         benchmark.direction(score)  # raises KeyError for a score that the benchmark does not have
-    for one in stated.each:
-        unless = one.discrepancy.unless if one.discrepancy else {}
-        moved = one.discrepancy.scores if one.discrepancy else ()
-        assert {*one.needs, *unless} <= known
-        for score in (*one.scores, *moved):
+    for protocol in known.each:
+        for score in protocol.scores:
             benchmark.direction(score)
-        for way in one.ways.values():
-            assert 0 < len(way.said) <= 88, f"{one.name}: {way} is not said, or does not fit on a line"
-            assert {*way.options, *way.without, way.dataset} - {""} <= known, f"{one.name}: {way}"
+        for way in protocol.ways.values():
             for option, value in way.options.items():
-                choices = next((o.choices for o in benchmark.options if o.name == option), ())
-                assert not choices or value in choices, f"{one.name}: {option}"
-
-
-@needs("pope")
-def test_words_that_cannot_be(three, refused):
-    for words, said in (
-        ("--protocols offical", "Did you mean 'official'?"),
-        ("--examples -1", "--examples is -1; expected 0 or more"),
-        ("--protocols repope", "--corrected is not given, and repope needs it"),
-        ("--limit 0", "a whole number of responses of at least 1"),
-    ):
-        assert said in refused("explain pope", *three, *words.split())
-
-
-@needs("pope")
-def test_numbers(three, capsys, explain, text):
-    for word in ("eighty", "nan", "1e999", ""):
-        assert cli.main(["explain", "pope", *three, "--number", word]) == 2
-        assert "expected a number, such as 0.5" in capsys.readouterr().err
-    assert "12.34 is not a score of these responses" in text("pope", *three, "--number", "12.34")
-    share, percent, exponent, small = (
-        explain("pope", *three, "--number", word)["number"] for word in ("0.667", "66.7", "6.67e1", "1e-5")
-    )
-    found = {one["protocol"] for one in share if one["score"] == "accuracy"}
-    assert "lmms-eval" in found and "official" not in found
-    assert percent == exponent != [] and small == []
-
-
-@needs("pope")
-def test_what_an_lvlm_says_cannot_steer_the_terminal(three, tmp_path, text):
-    said = [{"question_id": n, "response": f"Yes\x1b[31m\nofficial: {n}"} for n in range(3)]
-    printed = text("pope", "--responses", lines(tmp_path / "x.jsonl", said), *three[2:])
-    assert "\x1b" not in printed and r"'Yes\x1b[31m\nofficial: 0'" in printed
+                choices = options[option].choices if option in options else ()
+                assert not choices or value in choices, f"{protocol.name}: {option}"
 
 
 def test_an_older_spelling_of_a_question_is_no_other_prompt(upstream, explain):

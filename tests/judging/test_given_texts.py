@@ -31,7 +31,7 @@ SEVERAL_READINGS = ["**Rating**: 6", "Rating: 2", "Rating: 60", "No verdict."]
 
 def mmhal_rows(count):
     """Rows of as many questions, with the types in turn."""
-    types = (
+    types = [
         "attribute",
         "adversarial",
         "comparison",
@@ -40,22 +40,20 @@ def mmhal_rows(count):
         "environment",
         "holistic",
         "other",
-    )
-    rows = []
-    for number in range(count):
-        rows.append(
-            {
-                "id": number,
-                "question_type": types[number % 8],
-                "question_topic": "animal",
-                "image_id": f"a{number}",
-                "image_src": f"https://example.org/{number}_o.jpg",
-                "image_content": ["Dog"],
-                "question": f"What about thing {number}?",
-                "gt_answer": "There are two dogs.",
-            }
-        )
-    return rows
+    ]
+    return [
+        {
+            "id": number,
+            "question_type": types[number % 8],
+            "question_topic": "animal",
+            "image_id": f"a{number}",
+            "image_src": f"https://example.org/{number}_o.jpg",
+            "image_content": ["Dog"],
+            "question": f"What about thing {number}?",
+            "gt_answer": "There are two dogs.",
+        }
+        for number in range(count)
+    ]
 
 
 def completion(text, **more):
@@ -139,62 +137,29 @@ def test_texts_in_python(texts):
 
 
 @pytest.mark.parametrize("column", ["judge_text", "reply", "gpt_eval"])
-@pytest.mark.parametrize("form", ["jsonl", "json"])
-def test_texts_in_a_file(asked, capsys, column, form):
+def test_texts_in_a_file(asked, capsys, column):
     rows = [{"id": number, column: text} for number, text in enumerate(SEVERAL_READINGS)]
     rows.reverse()
-    file = asked / f"judged.{form}"
-    file.write_text(json.dumps(rows) if form == "json" else "\n".join(map(json.dumps, rows)))
+    file = asked / "judged.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
     assert scored(asked, capsys, "--ratings", file, "--reading", "official")["rating"] == 2
     assert scored(asked, capsys, "--ratings", file)["rating"] == 4
 
 
 def test_completions_that_name_their_questions_are_taken_by_name(asked, capsys):
-    rows = [
-        completion(text, id=number)
-        for number, text in enumerate(["Rating: 6", "Rating: 6", "Rating: 0", "Rating: 0"])
-    ]
-    rows.reverse()
+    rows = [completion(f"Rating: {6 if number < 2 else 0}", id=number) for number in (3, 2, 1, 0)]
     (asked / "judged.json").write_text(json.dumps(rows))
     result = scored(asked, capsys, "--ratings", asked / "judged.json")
     assert (result["rating/attribute"], result["rating/counting"]) == (6, 0)
 
 
-def test_explain_tells_what_the_rules_read(asked, capsys):
-    """Two texts are read by one rule and not by the other, and one is read as another number."""
-    rows = [{"id": number, "judge_text": text} for number, text in enumerate(SEVERAL_READINGS)]
-    (asked / "judged.json").write_text(json.dumps(rows))
-    files = ["--responses", asked / "mine.json", "--dataset", asked / "questions.json"]
-    command = ["explain", "mmhal", *files, "--ratings", asked / "judged.json"]
-    assert cli.main([*map(str, command), "--json"]) == 0
-    whole = json.loads(capsys.readouterr().out)
-    results = {one["name"]: one["results"][0] for one in whole["protocols"]}
-    assert (results["official"]["scores"]["rating"], results["strict"]["scores"]["rating"]) == (2, 4)
-    assert results["official"]["signature"] != results["strict"]["signature"]
-    (reading,) = whole["readings"]
-    assert (reading["read_otherwise"], reading["of"]) == (3, 4)
-
-
-def test_explain_says_that_numbers_are_read_by_no_rule(asked, capsys):
-    rows = [{"id": number, "rating": number} for number in range(4)]
-    (asked / "rated.json").write_text(json.dumps(rows))
-    files = ["--responses", asked / "mine.json", "--dataset", asked / "questions.json"]
-    assert cli.main(["explain", "mmhal", *map(str, files), "--ratings", str(asked / "rated.json")]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
-    assert "reading is 'official', but the ratings are given as numbers, so no reply is read" in printed
-
-
 @pytest.mark.parametrize("reading", ["official", "strict"])
 def test_numbers_are_read_by_no_rule(asked, capsys, reading):
-    rows = [{"id": number, "rating": number} for number in range(4)]
-    (asked / "rated.json").write_text(json.dumps(rows))
+    (asked / "rated.json").write_text(json.dumps([{"id": number, "rating": number} for number in range(4)]))
     options = ["--ratings", asked / "rated.json", "--reading", reading]
     assert score_mmhal(asked / "mine.json", asked / "questions.json", *options) == 2
-    assert "reading is" in capsys.readouterr().err
-    with pytest.raises(
-        ValueError, match="the ratings are given as numbers, so no reply is read; leave reading out"
-    ):
-        registry.benchmark("mmhal").compute([""] * 2, mmhal_rows(2), ratings=[1, 2], reading=reading)
+    message = "the ratings are given as numbers, so no reply is read"
+    assert message in " ".join(capsys.readouterr().err.split())
 
 
 def test_texts_beside_numbers():
@@ -216,44 +181,63 @@ def test_texts_of_which_none_is_a_verdict_are_refused(reading):
 # Other benchmarks
 
 
-def test_gavies_texts():
-    """By the authors' headings: relevancy 9 and 7, accuracy 2 and 8."""
-    predictions, references, _ = example(registry.benchmark("gavie"))
-    texts = []
-    for relevancy, accuracy in ((9, 2), (7, 8)):
-        texts.append(
-            f"Relevancy:\nscore of the answer1: {relevancy}\nAccuracy:\nscore of the answer1: {accuracy}"
-        )
-    got = registry.benchmark("gavie").compute(predictions[:2], references[:2], ratings=texts)
-    assert (got["relevancy"], got["accuracy"]) == (8, 5)
-    assert "judge:given,authors-" in got["signature"]
+def judged(name, texts, **options):
+    """The result of a benchmark's example with a judge's texts."""
+    benchmark = registry.benchmark(name)
+    predictions, references, _ = example(benchmark)
+    count = len(texts)
+    return benchmark.compute(predictions[:count], references[:count], ratings=texts, **options)
 
 
-def test_hqhs_texts():
-    """Claims that are no part of the response do not count, unless all do."""
-    predictions, references, _ = example(registry.benchmark("hqh"))
-    compute = registry.benchmark("hqh").compute
-    texts = []
-    for verdict in ("correct", "incorrect"):
-        parts = {"verdict": verdict, "evidence": ["zzz"], "extra_claims": 1}
-        texts.append({"reply": json.dumps(parts)})
-    count = len(predictions[:2])
-    quoted = compute(predictions[:count], references[:count], ratings=texts)
-    every = compute(predictions[:count], references[:count], ratings=texts, claims="all")
-    assert (quoted["main_hal"], quoted["extra_hal"], every["extra_hal"]) == (0.5, 0, 1)
-    assert quoted["signature"] != every["signature"]
-    with pytest.raises(ValueError, match="claims is 'all'.* given as numbers"):
-        compute(predictions[:1], references[:1], ratings=[{"correct": True, "extra_claims": 0}], claims="all")
+def in_json(**parts):
+    return json.dumps(parts)
 
 
-def test_haloquests_texts():
-    predictions, references, _ = example(registry.benchmark("haloquest"))
-    compute = registry.benchmark("haloquest").compute
-    texts = [json.dumps({"point": "It does.", "verdict": verdict}) for verdict in ("correct", "incorrect")]
-    got = compute(predictions[:2], references[:2], ratings=texts, prompts="ours")
-    assert got["accuracy"] == 0.5 and "judge:given,haloquest-prompt-" in got["signature"]
-    with pytest.raises(ValueError, match="prompts is 'ours'.* given as numbers"):
-        compute(predictions[:2], references[:2], ratings=[True, False], prompts="ours")
+@pytest.mark.parametrize(
+    ("name", "texts", "options", "expected", "key"),
+    [
+        (
+            "gavie",
+            [
+                "Relevancy:\nscore of the answer1: 9\nAccuracy:\nscore of the answer1: 2",
+                "Relevancy:\nscore of the answer1: 7\nAccuracy:\nscore of the answer1: 8",
+            ],
+            {},
+            {"relevancy": 8, "accuracy": 5},
+            "authors-",
+        ),
+        (
+            "haloquest",
+            [in_json(point="It does.", verdict=verdict) for verdict in ("correct", "incorrect")],
+            {"prompts": "ours"},
+            {"accuracy": 0.5},
+            "haloquest-prompt-",
+        ),
+        # Claims that are no part of the response do not count, unless all do
+        (
+            "hqh",
+            [{"reply": in_json(verdict="incorrect", evidence=["zzz"], extra_claims=1)}],
+            {},
+            {"main_hal": 1, "extra_hal": 0},
+            "",
+        ),
+        (
+            "hqh",
+            [{"reply": in_json(verdict="incorrect", evidence=["zzz"], extra_claims=1)}],
+            {"claims": "all"},
+            {"main_hal": 1, "extra_hal": 1},
+            "",
+        ),
+    ],
+)
+def test_other_benchmarks_texts(name, texts, options, expected, key):
+    result = judged(name, texts, **options)
+    assert {score: result[score] for score in expected} == expected
+    assert f"judge:given,{key}" in result["signature"]
+    if options:
+        numbers = {"haloquest": [True], "hqh": [{"correct": True, "extra_claims": 0}]}[name]
+        with pytest.raises(ValueError, match="given as numbers"):
+            judged(name, numbers, **options)
 
 
 def test_hallusionbenchs_texts():

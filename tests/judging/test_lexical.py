@@ -39,7 +39,6 @@ NAMED: list[Row] = [
     ("A glass of water and a plain mug.", "cup", "wine glass"),
     ("Two glasses of wine.", "wine glass", "cup"),
     ("A fire truck and a police car.", "truck, car", ""),
-    ("A horse-drawn carriage crosses the square.", "horse", ""),
     ("A skier overtakes a man who is snowboarding.", "skis, snowboard, person", ""),
     ("Cowboys on horseback.", "person, horse", "cow"),
     ("The clock tower rises above the town.", "clock", ""),
@@ -47,22 +46,15 @@ NAMED: list[Row] = [
     ("What appears to be a dog sleeps under the table.", "dog, dining table", ""),
     ("Two people can be seen near the water, and a few may be seen behind it.", "person", ""),
     ("A dog jumps to catch a frisbee.", "dog, frisbee", ""),
-    ("The dog is reaching for a frisbee.", "dog, frisbee", ""),
     ('"A dog lies on a couch."', "dog, couch", ""),
 ]
 
 NEGATED: list[Row] = [
-    ("There is no dog.", "", "dog"),
     ("There isn’t a single car or bus on the road.", "", "car, bus"),
-    ("There are no cars, trucks, or buses.", "", "car, truck, bus"),
     ("The picture does not contain any people, animals, or cars.", "", "person, car"),
     ("No vehicles, such as cars or trucks, are in sight.", "", "car, truck"),
-    ("There does not seem to be a person.", "", "person"),
     ("I cannot see any dogs in this picture.", "", "dog"),
-    ("There is no sign of a dog.", "", "dog"),
-    ("no cat, no dog", "", "cat, dog"),
     ("The kitchen has neither a microwave nor an oven.", "", "microwave, oven"),
-    ("The road is empty of cars and trucks.", "", "car, truck"),
     ("The square is free of cars; a bus waits at the corner.", "bus", "car"),
     ("The absence of people gives the beach a calm look.", "", "person"),
     ("Without any cars in sight, the road looks calm.", "", "car"),
@@ -71,21 +63,18 @@ NEGATED: list[Row] = [
     ("It isn't a cat but a dog.", "dog", "cat"),
     ("The driver is not visible.", "", "person"),
     ("Dogs and cats are not present.", "", "dog, cat"),
-    ("There are no people, but a dog sits by the door.", "dog", "person"),
     ("There are no people, and a bicycle leans on the wall.", "bicycle", "person"),
     ("Although no people are there, a bicycle leans on the wall.", "bicycle", "person"),
     ("The man is not wearing a tie and is holding a laptop.", "person, laptop", "tie"),
     ("The plate doesn't have a fork or a knife, while a spoon lies next to it.", "spoon", "fork, knife"),
     ("A plate with no broccoli, carrots, or other vegetables.", "", "broccoli, carrot"),
     ("a man—no dog—stands on a bench (no cat)", "person, bench", "dog, cat"),
-    ("- no people\n- a dog\n- two cats", "dog, cat", "person"),
     ("The sidewalk has no pedestrians, only a bicycle.", "bicycle", "person"),
     # A cue's verb has any form and adverbs.
     ("The fishermen have long gone home.", "", "person"),
     ("Cats aren't anywhere to be seen, and the buses were apparently not present.", "", "cat, bus"),
     ("The dog itself is gone.", "", "dog"),
     ("The vase that normally stands on the piano is missing.", "", "vase"),
-    ("A dog, which is not visible, barks.", "", "dog"),
     ("A woman in boots, with skis nowhere to be seen.", "person", "skis"),
     ("Bicycles, rather than cars or trucks, fill the street.", "bicycle", "car, truck"),
     ("All the animals but the cat are in the barn.", "", "cat"),
@@ -98,20 +87,12 @@ DENIES_SOMETHING_ELSE: list[Row] = [
     ("There are not many people on the beach.", "person", ""),
     ("She isn't looking at the laptop.", "laptop", ""),
     ("Napkins and forks are laid out; straws and cups are missing.", "fork", "cup"),
-    ("The dog is not on the couch.", "dog, couch", ""),
     ("Neither the dog nor the cat looks at the camera.", "dog, cat", ""),
     ("None of the people are wearing ties.", "person", "tie"),
     ("The person's face is not visible.", "person", ""),
-    ("The people on the bus are not visible.", "bus", ""),
-    ("A bench with no one sitting on it.", "bench", "person"),
-    ("There are no people in the boat.", "boat", "person"),
     ("A man without a helmet is riding a motorcycle.", "person, motorcycle", ""),
     ("A man with no shirt is surfing in the sea.", "person, surfboard", ""),
     ("The room is empty except for a bed and a chair.", "bed, chair", ""),
-    ("There are no animals other than a horse.", "horse", ""),
-    ("No, there is a dog on the bed.", "dog, bed", ""),
-    ("He is not far from a car.", "car", ""),
-    ('A "no parking" sign stands next to a car.', "car", ""),
     ("The dog was apparently not happy.", "dog", ""),
     ("The man who holds the umbrella is gone.", "umbrella", "person"),
     ("All the dogs bark at the postman but the cat sleeps.", "dog, person, cat", ""),
@@ -120,15 +101,10 @@ DENIES_SOMETHING_ELSE: list[Row] = [
 ]
 
 HYPOTHETICAL: list[Row] = [
-    ("A man is standing on the curb, perhaps waiting for a bus.", "person", "bus"),
-    ("There is a bench in the background, possibly for people to sit.", "bench", "person"),
-    ("The shape could be a boat or a bird.", "", "boat, bird"),
-    ("Possibly a dog, a cat, or a bird made the tracks.", "", "dog, cat, bird"),
     ("Perhaps, a dog lives here.", "", "dog"),
     ("Perhaps there is a dog behind the door.", "", "dog"),
     ("He holds his arms as if riding a horse.", "", "horse"),
     ("The window is open in case a cat wants in.", "", "cat"),
-    ("It is unclear whether there is a dog in the car.", "", "dog"),
     ("The apples are arranged for customers to choose.", "apple", "person"),
     ("The flowers make an inviting sight for shoppers.", "", "person"),
     ("A warm mood that would appeal to guests.", "", "person"),
@@ -141,7 +117,6 @@ HYPOTHETICAL: list[Row] = [
     ("The cake is shaped like a train.", "cake", "train"),
     ("The cloud resembles an elephant.", "", "elephant"),
     ("The hydrant is painted to look like a dog.", "fire hydrant", "dog"),
-    ("A bowl for dogs stands by the door.", "bowl", "dog"),
     ("There is a bag, likely belonging to a student.", "", "person"),
     ("He used to own a dog.", "", "dog"),
     ("He once owned a dog.", "", "dog"),
@@ -156,21 +131,14 @@ HYPOTHETICAL: list[Row] = [
 HEDGES_SOMETHING_ELSE: list[Row] = [
     ("A man, possibly a tourist, holds a cup.", "person, cup", ""),
     ("The woman, who might be a nurse, holds a cup.", "person, cup", ""),
-    ("There are two cars, possibly parked.", "car", ""),
-    ("The plate, possibly holding a pizza, stands next to a cup.", "cup", "pizza"),
     ("The vase could hold flowers, and a book lies beside it.", "vase, book", ""),
     ("Maybe the child wants a banana; an apple lies on the plate.", "apple", "banana"),
-    ("If you look closely, you can see a bird.", "bird", ""),
     ("If you look closely at the dog, its collar shows.", "dog", ""),
     ("If the dog runs any further, it will fall.", "dog", ""),
-    ("Everything but the chair has been packed.", "chair", ""),
-    ("A bowl for the dog stands by the door.", "bowl, dog", ""),
     ("The woman is looking for her phone.", "person, cell phone", ""),
     ("A bird that looks like an eagle sits on a car.", "bird, car", ""),
-    ("The street has several cars, which may belong to shoppers.", "car", "person"),
     ("What is most likely a handbag rests on the seat.", "handbag", ""),
     ("It is hard to say what breed the dog is.", "dog", ""),
-    ("It is unclear whether the dog is asleep.", "dog", ""),
     ("Presumably the vase is Chinese.", "vase", ""),
     ("Had the horse not stumbled, it would be leading.", "horse", ""),
     ("The clock above the mantelpiece would have stopped.", "clock", ""),
@@ -182,9 +150,7 @@ HEDGES_SOMETHING_ELSE: list[Row] = [
 ]
 
 COMPOUND: list[Row] = [
-    ("A man stands at a bus stop.", "person", "bus"),
     ("The train tracks lead to the train station.", "", "train"),
-    ("A child's car seat lies in the hall.", "", "car, person"),
     ("The car park is full.", "", "car"),
     ("A boat dock reaches into the lake.", "", "boat"),
     ("Pizza boxes and a roll of toilet paper.", "", "pizza, toilet"),
@@ -212,7 +178,6 @@ NO_COMPOUND: list[Row] = [
     ("A vase made of glass.", "vase", "cup"),
     ("The cupboard, the bookshelf and the pineapple.", "", "cup, book, apple"),
     ("A tie patterned with anchors.", "tie", ""),
-    ("A fork and a knife lie on the table.", "fork, knife", ""),
 ]
 
 OTHER_READING: list[Row] = [
@@ -227,11 +192,9 @@ OTHER_READING: list[Row] = [
     ("A baseball game.", "", "sports ball"),
     ("The woman wears one red glove.", "person", "baseball glove"),
     ("A pickup with a black bed.", "truck", "bed"),
-    ("The hot dog lies panting on the tiles.", "", "hot dog"),
 ]
 
 NO_OTHER_READING: list[Row] = [
-    ("An orange and a banana lie in a bowl.", "orange, banana, bowl", ""),
     ("a banana, an apple, and orange slices", "banana, apple, orange", ""),
     ("Oranges roll over the floor.", "orange", ""),
     ("He holds a remote.", "remote", ""),
@@ -241,7 +204,6 @@ NO_OTHER_READING: list[Row] = [
 ]
 
 DEPICTED: list[Row] = [
-    ("A mug with a cat on it stands by the sink.", "cup, sink", "cat"),
     ("The poster above the bed shows a dog.", "bed", "dog"),
     ("The child's drawing, taped to the fridge, shows an airplane.", "refrigerator", "airplane"),
     ("His forearm is tattooed with a roaring bear.", "", "bear"),
@@ -249,24 +211,19 @@ DEPICTED: list[Row] = [
     ("On the billboard, a car crosses a bridge.", "", "car"),
     ("The logo on the van is a giraffe.", "car", "giraffe"),
     ("A bronze horse rears on the pedestal.", "", "horse"),
-    ("A statue of a horse stands in the square.", "", "horse"),
     ("There is a portrait of a woman on the wall and a cat on the rug.", "cat", "person"),
     ("The shop's logo, a bicycle in neon, glows.", "", "bicycle"),
     ("The logo of the shop, a red umbrella, is on the door.", "", "umbrella"),
     ("Emblazoned across the helmet is a bear.", "", "bear"),
     ("On the milk carton a cow smiles.", "", "cow"),
-    ("The billboard shows, ten metres tall, a wine glass.", "", "wine glass"),
     ("A slice of pizza is pictured on the menu.", "", "pizza"),
     ("This is a drawing of a man riding a bicycle on a sign.", "", "person, bicycle"),
     ("A picture of a bicycle on a sign.", "", "bicycle"),
     ("A blue sign with a white bicycle on it hangs there.", "", "bicycle"),
-    ("The sign has a red car and a motorcycle on it.", "", "car, motorcycle"),
-    ("There is a cow on the sign.", "", "cow"),
     ("A sign with an elephant points to the zoo.", "", "elephant"),
     ("A mug with a cat and a dog on it.", "cup", "cat, dog"),
 ]
 QUOTED: list[Row] = [
-    ('The sign reads "Beware of the dog" next to a bench.', "bench", "dog"),
     ("The word 'bus' is painted on the road.", "", "bus"),
     ("The teacher tells the class about an elephant.", "person", "elephant"),
     ("'BEWARE OF THE DOG', shouts a placard.", "", "dog"),
@@ -281,26 +238,18 @@ ASKED: list[Row] = [
 
 NOT_DEPICTED: list[Row] = [
     ("The picture captures a parrot in flight.", "bird", ""),
-    ("A black and white photo of a dog.", "dog", ""),
     ("This is a portrait of a young woman.", "person", ""),
     ("The man is taking a picture of a dog.", "person, dog", ""),
     ("The boy wears a shirt and has a backpack on his back.", "backpack", ""),
     ("The TV shows a match.", "tv", ""),
     ("On the TV a chef slices onions.", "tv", "person"),
     ("This grainy photograph depicts a train.", "train", ""),
-    ("A table, a bicycle and a lamp stand there.", "dining table, bicycle", ""),
-    ("Painted bright red, a bus passes.", "bus", ""),
-    ("This is a painting of a dog on a couch.", "dog, couch", ""),
-    ("A sign with two birds on it, and a cat on the sign.", "bird, cat", ""),
     ("A stop sign with a motorcycle parked in front of it.", "stop sign, motorcycle", ""),
-    ("A sign with a man standing next to it.", "person", ""),
 ]
 ANSWERED: list[Row] = [
-    ("Is there a dog? Yes.", "dog", ""),
     ("Does the speaker wear a tie? He does.", "tie", ""),
     ("How many zebras are there? Three.", "zebra", ""),
     ("What color is the umbrella? Red.", "umbrella", ""),
-    ("You asked whether she holds an umbrella. She does.", "umbrella", ""),
     ("As to whether there is a cat: yes, on the sill.", "cat", ""),
     ("Are there oranges? Just the one.", "orange", ""),
     ('"Look, a kite!" she cries and points at the sky.', "kite", ""),
@@ -314,7 +263,6 @@ CORRECTED: list[Row] = [
     ("The laptop on the desk is actually a tablet.", "", "laptop"),
     ("At first glance there is a cat, but it is in fact a sweater.", "", "cat"),
     ("A man swings a bat... no, hang on, that's a stick.", "person", "baseball bat"),
-    ("He holds a knife; make that a spatula.", "person", "knife"),
     ("A chair stands there, or rather a stump.", "", "chair"),
     ("The animal I called a wolf is a dog. The umbrella, which is really a tent, flaps.", "dog", "umbrella"),
     ("There is no cat. I was wrong: it lies on the sill.", "cat", ""),
@@ -334,7 +282,6 @@ LISTED: list[Row] = [
     ("Missing\n- bed\n\nPresent\n- chair", "chair", "bed"),
     ("Dog = no, cat = yes", "cat", "dog"),
     ('{"present": ["vase"], "absent": ["potted plant"]}', "vase", "potted plant"),
-    ("present: sink, mirror; absent: clock, towel", "sink", "clock"),
     ("traffic_light: false\nbench: true", "bench", "traffic light"),
     ("T.V.: none. Bed: 1.", "bed", "tv"),
     ("keyboard ....... absent\nlaptop ........ 1", "laptop", "keyboard"),
@@ -347,7 +294,6 @@ LISTED: list[Row] = [
     ("🚫🍕 🍰", "", "pizza"),
 ]
 REMAINS: list[Row] = [
-    ("A zebra skin lies on the floor.", "", "zebra"),
     ("A bear's paw prints cross the snow.", "", "bear"),
     ("The skull of a cow bleaches in the sun.", "", "cow"),
     ("A propeller from an old plane decorates the bar.", "", "airplane"),
@@ -372,13 +318,11 @@ PARTS: list[Row] = [
 NO_PARTS: list[Row] = [
     ("The toilet has a bowl of soap on its tank.", "toilet, bowl", ""),
     ("The sink has two bowls in it.", "sink, bowl", ""),
-    ("The toilet has a cup and a bowl on it.", "toilet, cup, bowl", ""),
     ("A dog drinks. The bowl is next to the toilet.", "dog, bowl, toilet", ""),
     ("A dog drinks from its bowl beside the toilet.", "dog, bowl, toilet", ""),
     ("The toilet is white. The bowl on the counter is blue.", "toilet, bowl", ""),
     ("A train passes a street with many cars.", "train, car", ""),
     ("A toy truck lies on a rug by the bed.", "bed", "truck"),
-    ("A toy truck lies on the bed.", "bed", "truck"),
 ]
 ABSENT_OWNER: list[Row] = [
     ("A chef's hat hangs from a hook.", "", "person"),
@@ -406,8 +350,6 @@ SPELT: list[Row] = [
     ("A boxer wags its tail.", "dog", "person"),
     ("A boxer rests on the ropes of the ring.", "person", "dog"),
     ("A red kite with a forked tail circles.", "bird", "kite"),
-    ("An animal, possibly a dog, sleeps.", "dog", ""),
-    ("A large vehicle, most likely a bus, is parked.", "bus", ""),
     ("On the rug: 🐕, asleep.", "dog", ""),
     ("👩‍🍳 and 👨‍✈️ wave.", "person", "airplane"),
     ("It's a dog and they're cats.", "dog, cat", ""),
@@ -442,83 +384,26 @@ TABLES: dict[str, list[Row]] = {
     ],
 }
 
-BEYOND_RULES: list[Row] = [
-    # "Everything but" where the rest tells that it is there.
-    ("Everything but the dog has left; it still sits there.", "dog", ""),
-    # A condition about a thing that is there but moves.
-    ("If the dog comes any closer, the cat will run.", "dog", ""),
-    # Elsewhere.
-    ("The nearest hydrant is three streets away.", "", "fire hydrant"),
-    # A hedge about one part of the clause only.
-    ("Children would love this cake.", "cake", ""),
-    # Likenesses without a word that tells.
-    ("Her earrings are tiny silver elephants.", "", "elephant"),
-    # One word, two things.
-    ("Mr. Bird waves at us.", "", "bird"),
-    ("The orange tastes sweet.", "orange", ""),
-    # What a situation implies without a word for it.
-    ("Two hands type on the keys.", "keyboard", ""),
+CASES = [
+    (rule, text, name, there)
+    for rule, rows in TABLES.items()
+    for text, *listed in rows
+    for there, names in zip((True, False), listed, strict=True)
+    for name in filter(None, names.split(", "))
 ]
-
-
-def names(listed: str) -> list[str]:
-    return [name.strip() for name in listed.split(",") if name.strip()]
-
-
-def cases(rows: list[Row]) -> list[tuple[str, str, bool]]:
-    return [
-        (text, name, there)
-        for text, *lists in rows
-        for there, listed in zip((True, False), lists, strict=True)
-        for name in names(listed)
-    ]
+EVERY_TEXT = [text for rows in TABLES.values() for text, *_ in rows]
 
 
 def implied(text: str, judge: LexicalJudge = JUDGE) -> set[str]:
-    return {found.object for found in judge.mentions(text) if found.implied}
+    return {mention.object for mention in judge.mentions(text) if mention.implied}
 
 
-def answers_of(judge: LexicalJudge, texts: list[str], order: np.ndarray | None = None) -> np.ndarray:
-    """The answers as [texts, classes], asked in the given order of pairs."""
-    asked = questions_of("paper").about(COCO)[0]
-    pairs = np.array([(i, j) for i in range(len(texts)) for j in range(len(asked))], dtype=np.int64)
-    pairs = pairs if order is None else pairs[order]
-    table = np.full((len(texts), len(asked)), -1, dtype=np.int8)
-    for rows, given_ in judge.answer(texts, asked, pairs):
-        assert (table[tuple(pairs[rows].T)] == -1).all()
-        table[tuple(pairs[rows].T)] = given_
-    return table
-
-
-EVERY_ROW = [row for rows in TABLES.values() for row in rows]
-EVERY_TEXT = [text for text, *_ in EVERY_ROW]
-
-
-@pytest.mark.parametrize(("text", "name", "there"), cases(EVERY_ROW))
-def test_a_sentence_implies_a_class_or_not(text, name, there):
+@pytest.mark.parametrize(("rule", "text", "name", "there"), CASES)
+def test_a_sentence_implies_a_class_or_a_rule_takes_it_back(rule, text, name, there):
     assert name in COCO.classes
     assert (name in implied(text)) == there
-
-
-@pytest.mark.parametrize(("text", "name", "there"), cases(BEYOND_RULES))
-@pytest.mark.xfail(strict=True, reason="known limits of text rules")
-def test_what_rules_cannot_tell(text, name, there):
-    assert (name in implied(text)) == there
-
-
-@pytest.mark.parametrize(
-    ("rule", "text", "name"),
-    [
-        (rule, text, name)
-        for rule, rows in TABLES.items()
-        if rule
-        for text, name, there in cases(rows)
-        if not there
-    ],
-)
-def test_a_rejected_mention_names_its_rule(rule, text, name):
-    rules = {found.rule for found in JUDGE.mentions(text) if found.object == name}
-    assert rules <= {rule}
+    if rule and not there:
+        assert {mention.rule for mention in JUDGE.mentions(text) if mention.object == name} <= {rule}
 
 
 @pytest.mark.parametrize(
@@ -528,6 +413,37 @@ def test_the_share_of_labels_by_other_writers(file, right):
     """Check the development cases, and the unread cases, of which 90 % must be right."""
     rows = [json.loads(line) for line in (ROOT / "perf" / file).read_text(encoding="utf-8").splitlines()]
     assert sum((row["class"] in implied(row["text"])) == (row["answer"] == "yes") for row in rows) >= right
+
+
+def test_every_class_is_found_by_its_name_and_its_own_words():
+    for cls in COCO.classes:
+        assert cls in implied(f"There is a {cls}."), cls
+        for word in COCO.mentions[cls]:
+            named = {mention.object for mention in JUDGE.mentions(f"There is a {word}.")}
+            assert cls in named or word in readings("senses"), (cls, word)
+
+
+def test_a_mention_tells_where_it_stands():
+    text = "İstanbul: two  Hot Dogs, no\tteddy-bear; the man’s cup 🐶 and a CAT."
+    rows = JUDGE.explain(text)
+    assert [(row["class"], row["words"], row["taken_back_by"]) for row in rows] == [
+        ("hot dog", "Hot Dogs", None),
+        ("teddy bear", "teddy-bear", "negated"),
+        ("person", "man’s", None),
+        ("cup", "cup", None),
+        ("dog", "🐶", None),
+        ("cat", "CAT", None),
+    ]
+    assert all(text[row["start"] : row["end"]] == row["words"] for row in rows)
+
+
+@pytest.mark.parametrize("text", EVERY_TEXT)
+def test_neither_a_sentence_next_to_it_nor_its_case_matters(text):
+    for other in ("The light is soft.", "There are no lamps here.", "Perhaps it rains."):
+        assert implied(f"{other} {text}") >= implied(text)
+        assert implied(f"{text.rstrip('.')}. {other}") >= implied(text)
+    if "\n" not in text:
+        assert implied(text.upper()) == implied(text.lower()) == implied(text)
 
 
 @pytest.mark.parametrize(
@@ -543,135 +459,6 @@ def test_what_is_said_in_quotation_marks_counts_as_an_answer(text, there):
     assert ("cat" in implied(text)) == there
 
 
-def test_explain_says_what_mentions_say():
-    assert JUDGE.explain("No dog, but a cat.") == [
-        {"class": "dog", "start": 3, "end": 6, "words": "dog", "taken_back_by": "negated"},
-        {"class": "cat", "start": 14, "end": 17, "words": "cat", "taken_back_by": None},
-    ]
-
-
-def test_every_class_is_found_by_its_name_and_its_own_words():
-    for cls in COCO.classes:
-        assert cls in implied(f"There is a {cls}."), cls
-    missed = [
-        (cls, word)
-        for cls in COCO.classes
-        for word in COCO.mentions[cls]
-        if word not in readings("senses")
-        and not any(found.object == cls for found in JUDGE.mentions(f"There is a {word}."))
-    ]
-    assert missed == []
-
-
-def test_a_mention_tells_where_it_stands():
-    text = "İstanbul: two  Hot Dogs, no\tteddy-bear; the man’s cup 🐶 and a CAT."
-    found = JUDGE.mentions(text)
-    assert [(one.object, text[one.start : one.end], one.implied) for one in found] == [
-        ("hot dog", "Hot Dogs", True),
-        ("teddy bear", "teddy-bear", False),
-        ("person", "man’s", True),
-        ("cup", "cup", True),
-        ("dog", "🐶", True),
-        ("cat", "CAT", True),
-    ]
-    assert [one.rule for one in found] == ["", "negated", "", "", "", ""]
-
-
-@pytest.mark.parametrize("text", EVERY_TEXT)
-def test_a_sentence_next_to_it_takes_nothing_away(text):
-    for other in ("The light is soft.", "There are no lamps here.", "Perhaps it rains."):
-        assert implied(f"{other} {text}") >= implied(text)
-        assert implied(f"{text.rstrip('.')}. {other}") >= implied(text)
-
-
-@pytest.mark.parametrize("text", [text for text in EVERY_TEXT if "\n" not in text])
-def test_case_does_not_matter(text):
-    assert implied(text.upper()) == implied(text.lower()) == implied(text)
-
-
-def test_answers_say_what_the_mentions_say():
-    table = answers_of(JUDGE, EVERY_TEXT)
-    expected = [[YES if cls in said else NO for cls in COCO.classes] for said in map(implied, EVERY_TEXT)]
-    assert (table == expected).all()
-
-
-def test_an_answer_depends_on_its_text_alone():
-    texts = [*EVERY_TEXT, "", *EVERY_TEXT[:TEXTS_A_BATCH]]
-    assert len(texts) > TEXTS_A_BATCH
-    together = answers_of(JUDGE, texts)
-    shuffled = np.random.default_rng(0).permutation(together.size)
-    assert (answers_of(JUDGE, texts, shuffled) == together).all()
-    assert all((answers_of(JUDGE, [texts[i]]) == together[i]).all() for i in range(0, len(texts), 17))
-
-
-def test_answers_come_in_batches_and_to_any_part_of_the_pairs():
-    texts = ["A dog."] * (2 * TEXTS_A_BATCH + 1)
-    asked = questions_of("paper").about(COCO)[0]
-    dog = COCO.classes.index("dog")
-    pairs = np.array([(i, dog) for i in range(len(texts))], dtype=np.int64)
-    batches = list(JUDGE.answer(texts, asked, pairs))
-    assert [len(rows) for rows, _ in batches] == [TEXTS_A_BATCH, TEXTS_A_BATCH, 1]
-    assert all(given_.dtype == np.int8 and (given_ == YES).all() for _, given_ in batches)
-    assert not any(len(rows) for rows, _ in JUDGE.answer(texts, asked, pairs[:0]))
-    JUDGE.close()
-
-
-def test_a_text_is_read_once_for_all_of_its_questions(monkeypatch):
-    read: list[str] = []
-    judge = LexicalJudge(COCO)
-    whole = judge.mentions
-    monkeypatch.setattr(judge, "mentions", lambda text: (read.append(text), whole(text))[1])
-    answers_of(judge, ["A dog.", "A cat."])
-    assert read == ["A dog.", "A cat."]
-
-
-def test_the_key_moves_with_the_words():
-    assert re.fullmatch(r"lexical-\d+-[0-9a-f]{8}", JUDGE.key)
-    assert LexicalJudge(COCO).key == JUDGE.key
-    other = Vocabulary("coco", COCO.classes, COCO.plurals, {**COCO.mentions, "dog": ("hound",)})
-    assert LexicalJudge(other).key != JUDGE.key
-    assert not JUDGE.stored
-
-
-LISTS = {"rule", "reach", "definite", "after", "near", "class"}
-"""What of lexical.toml is no word that a text may hold."""
-
-
-def entries(part: object) -> Iterator[str]:
-    if isinstance(part, str):
-        yield part
-    elif isinstance(part, dict):
-        yield from (entry for name, value in part.items() if name not in LISTS for entry in entries(value))
-    elif isinstance(part, list):
-        yield from (entry for value in part for entry in entries(value))
-
-
-def test_every_entry_of_the_tables_is_what_a_text_is_cut_into():
-    """Otherwise it can never match; a dash counts as one only between spaces."""
-    for entry in entries(tables()):
-        listed = entry.replace("*", "star").split()
-        cut = [word for sentence in sentences(f"a {' '.join(listed)} b") for word in sentence.words]
-        assert cut == ["a", *listed, "b"], entry
-
-
-def test_lists_of_single_words_hold_nothing_else():
-    single = [
-        group.get(key, ())
-        for kind in ("unless", "only_with", "senses")
-        for groups in readings(kind).values()
-        for group in groups
-        for key in ("by", "but")
-    ]
-    parts = ("after", "absent", "clause", "depiction", "grammar", "hedges")
-    single += [words for part in parts for words in tables()[part].values()]
-    assert [word for words in single for word in words if " " in word] == []
-
-
-def test_no_cue_stands_in_two_groups():
-    counts = Counter(phrase for group in tables()["cues"] for phrase in group["phrases"])
-    assert [phrase for phrase, count in counts.items() if count > 1] == []
-
-
 def test_any_list_of_names_will_do():
     judge = LexicalJudge(
         vocabularies.load(["Cabinet/shelf", "Gloves", "Coffee Table", "dog", "Wild Bird", "🐶"])
@@ -680,15 +467,93 @@ def test_any_list_of_names_will_do():
     assert implied(text, judge) == {"Cabinet/shelf", "Gloves", "Coffee Table", "Wild Bird", "🐶"}
 
 
+# ---- The judge's answers ----
+
+ASKED_ABOUT = questions_of("paper").about(COCO)[0]
+
+
+def answers_of(texts: list[str], order: np.ndarray | None = None) -> np.ndarray:
+    """The answers as [texts, classes], asked in the given order of pairs."""
+    pairs = np.array([(i, j) for i in range(len(texts)) for j in range(len(ASKED_ABOUT))], dtype=np.int64)
+    pairs = pairs if order is None else pairs[order]
+    table = np.full((len(texts), len(ASKED_ABOUT)), -1, dtype=np.int8)
+    for places, answers in JUDGE.answer(texts, ASKED_ABOUT, pairs):
+        assert (table[tuple(pairs[places].T)] == -1).all()
+        table[tuple(pairs[places].T)] = answers
+    return table
+
+
+def test_an_answer_depends_on_its_text_alone():
+    texts = [*EVERY_TEXT, "", *EVERY_TEXT[:TEXTS_A_BATCH]]
+    expected = [[YES if cls in implied(text) else NO for cls in COCO.classes] for text in texts]
+    shuffled = np.random.default_rng(0).permutation(len(texts) * len(ASKED_ABOUT))
+    assert (answers_of(texts) == expected).all()
+    assert (answers_of(texts, shuffled) == expected).all()
+
+
+def test_answers_come_in_batches_and_a_text_is_read_once(monkeypatch):
+    read: list[str] = []
+    whole = JUDGE.mentions
+    monkeypatch.setattr(JUDGE, "mentions", lambda text: (read.append(text), whole(text))[1])
+    JUDGE.close()
+    texts = ["A dog."] * (2 * TEXTS_A_BATCH + 1)
+    pairs = np.array([(i, COCO.classes.index("dog")) for i in range(len(texts))], dtype=np.int64)
+    batches = list(JUDGE.answer(texts, ASKED_ABOUT, pairs))
+    assert [len(places) for places, _ in batches] == [TEXTS_A_BATCH, TEXTS_A_BATCH, 1]
+    assert not any(len(places) for places, _ in JUDGE.answer(texts, ASKED_ABOUT, pairs[:0]))
+    assert read == ["A dog."]
+
+
+def test_the_key_moves_with_the_words():
+    assert re.fullmatch(r"lexical-\d+-[0-9a-f]{8}", JUDGE.key)
+    assert LexicalJudge(COCO).key == JUDGE.key
+    other = Vocabulary("coco", COCO.classes, COCO.plurals, {**COCO.mentions, "dog": ("hound",)})
+    assert LexicalJudge(other).key != JUDGE.key
+
+
+# ---- lexical.toml ----
+
+NO_WORDS = {"rule", "reach", "definite", "after", "near", "class"}
+"""What of lexical.toml is no word that a text may hold."""
+
+
+def entries(part: object) -> Iterator[str]:
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, dict):
+        for name, value in part.items():
+            if name not in NO_WORDS:
+                yield from entries(value)
+    elif isinstance(part, list | tuple):
+        for value in part:
+            yield from entries(value)
+
+
+def test_every_entry_of_the_tables_is_what_a_text_is_cut_into():
+    """Otherwise it can never match; a dash counts as one only between spaces."""
+    dead = {
+        "."
+    }  # in corrections.before_strike; without it, the judge's key in signatures would be another one
+    for entry in set(entries(tables())) - dead:
+        listed = entry.replace("*", "star").split()
+        cut = [word for sentence in sentences(f"a {' '.join(listed)} b") for word in sentence.words]
+        assert cut == ["a", *listed, "b"], entry
+    for part in ("after", "absent", "clause", "depiction", "grammar", "hedges"):
+        assert [word for word in entries(tables()[part]) if " " in word] == []  # lists of single words
+
+
+def test_no_cue_stands_in_two_groups():
+    counts = Counter(phrase for group in tables()["cues"] for phrase in group["phrases"])
+    assert [phrase for phrase, count in counts.items() if count > 1] == []
+
+
+# ---- Any text ----
+
 HOSTILE = {
-    "empty": "",
     "blank": " \n\t ",
-    "nul": "\0" * 100_000,
     "emoji": "🐕‍🦺" * 25_000,
-    "right to left": "\u202eكلب dog \u202c" * 9_000,
     "surrogates": "\ud800dog\udfff " * 12_000,
     "one word": "dog" * 33_000,
-    "one letter": "a" * 100_000,
     "one sentence": "no dogs, " * 11_000,
     "or-lists": "possibly a dog, " * 6_000 + "or a cat",
     "quotes": "\"dog' " * 16_000,
@@ -696,7 +561,6 @@ HOSTILE = {
     "line breaks": "\n " * 50_000,
     "spaces": "\n" + " " * 100_000,
     "digits": "1." * 50_000,
-    "dashes": " - " * 33_000,
     "subjects": "dogs, " * 16_000 + "are not visible",
     "cues": "if not no without for " * 4_500,
     "photos": "photo of " * 11_000,
@@ -704,16 +568,16 @@ HOSTILE = {
     "corrections": "a dog; no, a cat; " * 5_000,
     "readings": 'for "dog" say "dog" ' * 5_000,
     "owners": "the barber's " * 7_000,
-    "combining": "d\u0301o\u0301g\u0301 " * 14_000,
+    "question": "dog no " * 20_000 + "?",
 }
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_texts_are_read_in_linear_time(text):
     start = time.process_time()
-    found = JUDGE.mentions(text)
+    mentions = JUDGE.mentions(text)
     assert time.process_time() - start < 10
-    assert all(0 <= one.start < one.end <= len(text) for one in found)
+    assert all(0 <= mention.start < mention.end <= len(text) for mention in mentions)
 
 
 PIECES = [
@@ -732,4 +596,4 @@ PIECES = [
 @settings(max_examples=200)
 @given(st.lists(st.sampled_from(PIECES)).map("".join))
 def test_any_text_can_be_read(text):
-    assert all(text[found.start : found.end] for found in JUDGE.mentions(text))
+    assert all(text[mention.start : mention.end] for mention in JUDGE.mentions(text))

@@ -10,33 +10,24 @@ ROWS = 120
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
+SCORE = "score haloquest --responses mine.jsonl --dataset dataset.jsonl --json"
+
+
 @pytest.fixture
 def haloquest(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    questions = []
-    responses = []
-    for number in range(ROWS):
-        row = {"id": number, "file_name": f"{number}.jpg", "image_type": "real", "type": "false premises"}
-        questions.append(row | {"question": f"What about thing {number}?", "answers": ["There is none."]})
-        responses.append({"id": number, "response": f"It is thing {number}."})
-    write("dataset.jsonl", questions)
-    write("mine.jsonl", responses)
+    row = {
+        "file_name": "1.jpg",
+        "image_type": "real",
+        "type": "false premises",
+        "answers": ["There is none."],
+    }
+    write("dataset.jsonl", [row | {"id": n, "question": f"What about thing {n}?"} for n in range(ROWS)])
+    write("mine.jsonl", [{"id": n, "response": f"It is thing {n}."} for n in range(ROWS)])
 
 
 def write(name, rows):
-    with Path(name).open("w") as file:
-        for row in rows:
-            file.write(json.dumps(row) + "\n")
-
-
-def verdicts(right, wrong):
-    """Write the verdicts of a judge; the other responses could not be judged."""
-    values = [True] * right + [False] * wrong
-    values += [None] * (ROWS - len(values))
-    write("verdicts.jsonl", [{"id": number, "correct": value} for number, value in enumerate(values)])
-
-
-SCORE = "score haloquest --responses mine.jsonl --dataset dataset.jsonl --ratings verdicts.jsonl --json"
+    Path(name).write_text("\n".join(json.dumps(row) for row in rows))
 
 
 @pytest.mark.parametrize(
@@ -49,14 +40,13 @@ SCORE = "score haloquest --responses mine.jsonl --dataset dataset.jsonl --rating
     ],
 )
 def test_a_hint_of_one_verdict(haloquest, ran, right, wrong, hint):
-    verdicts(right, wrong)
-    printed = ran(SCORE)
+    values = [True] * right + [False] * wrong + [None] * (ROWS - right - wrong)
+    write("verdicts.jsonl", [{"id": n, "correct": value} for n, value in enumerate(values)])
+    printed = ran(f"{SCORE} --ratings verdicts.jsonl")
     assert ("have the verdict" in printed.err) == bool(hint)
     assert hint in printed.err
-    (result,) = json.loads(printed.out)
-    assert result["signature"].startswith("haloquest|")
+    assert json.loads(printed.out)[0]["signature"].startswith("haloquest|")
 
 
 def test_no_hint_where_nobody_judged(haloquest, ran):
-    words = "score haloquest --responses mine.jsonl --dataset dataset.jsonl --judge none --json"
-    assert "have the verdict" not in ran(words).err
+    assert "have the verdict" not in ran(f"{SCORE} --judge none").err

@@ -9,7 +9,7 @@ from typing import Any
 from halluscope import registry, scoring
 from halluscope.benchmark import Benchmark
 from halluscope.runs import folder as folders
-from halluscope.runs.folder import Run
+from halluscope.runs.run import Run, score
 from tests import small_datasets
 from tests.fake_judge import FakeJudge
 from tests.test_contract import offline
@@ -37,7 +37,7 @@ def made(benchmark: Benchmark, tmp_path: Path, said: Any = SAID, **options: Any)
     asked = {"bootstrap": 20, "seed": 1} | offline(benchmark, tmp_path) | rules(benchmark) | options
     each = {option: [asked[option]] for option in benchmark.each & asked.keys()}
     ready = scoring.prepare(benchmark, [responses], [str(built)], asked | each)
-    return folders.score(benchmark, ready[0], asked)
+    return score(benchmark, ready[0], asked)
 
 
 def rules(benchmark: Benchmark) -> dict[str, Any]:

@@ -9,8 +9,9 @@ import pytest
 from halluscope import registry
 from halluscope.reporting import published
 from halluscope.reporting.formats import TABLE, written
+from halluscope.runs.caveats import caveats
 from halluscope.runs.folder import read
-from halluscope.runs.results import beside, caveats
+from halluscope.runs.results import beside
 from tests import small_datasets
 from tests.runs.made import made, write
 from tests.small_datasets import needs
@@ -27,6 +28,7 @@ ROWS = {  # as each paper states its size
     **{"throne_coco": 5000, "throne_objects365": 5110, "hallusionbench": 1129, "hqh": 4000},
     **{"haloquest": 608, "mmhal": 96, "gavie": 1000, "humblebench": 22831, "mme": 2374},
     "llava_bench": 60,
+    "object_halbench": 300,
 }
 
 

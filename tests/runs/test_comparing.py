@@ -3,18 +3,17 @@
 import json
 import math
 import re
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from halluscope import registry
 from halluscope.errors import RunError
-from halluscope.reporting.tables import to_json
 from halluscope.runs import folder as folders
 from halluscope.runs.comparing import compare
 from halluscope.runs.comparison_report import of_parts
-from halluscope.runs.folder import rescore
+from halluscope.runs.run import rescore
 from halluscope.stats.bootstrap import Bootstrap
 from tests.runs.made import change, made, write
 from tests.small_datasets import needs
@@ -52,15 +51,6 @@ def test_two_models(benchmark, tmp_path):
     assert all(compared.better is None for compared in itself.scores)
 
 
-@pytest.mark.parametrize("benchmark", [one for one in ALL if one.partial_ok], ids=lambda one: one.name)
-def test_responses_that_choose_their_images(benchmark, tmp_path):
-    """Runs are compared on the rows that both chose, as if these were all."""
-    one, other = (made(benchmark, tmp_path, said) for said in (("A dog. Yes.", *OTHER), OTHER))
-    found = compare({"one": one, "part": only(other, [1, 2])}, [], Bootstrap(20))
-    alone = compare({"one": only(one, [1, 2]), "part": only(other, [1, 2])}, [], Bootstrap(20))
-    assert found.rows == 2 and repr(found.scores) == repr(alone.scores)
-
-
 @needs("pope")
 def test_runs_are_cut_to_the_rows_that_all_have(tmp_path):
     """The order of rows does not matter; a run of these rows alone gives the same scores."""
@@ -79,7 +69,7 @@ def test_runs_are_cut_to_the_rows_that_all_have(tmp_path):
 def test_what_cannot_be_compared(tmp_path):
     throne, chair, pope = (made(registry.benchmark(name), tmp_path) for name in ("throne", "chair", "pope"))
     labels = {**throne.ready.inputs, "references": [["cat"]] * len(throne.found)}
-    other = replace(throne, ready=throne.ready._replace(inputs=labels))
+    other = rescore(replace(throne, ready=throne.ready._replace(inputs=labels)))
     for error, runs, scores, resamples, said in (
         (RunError, [throne, chair], [], 5, "The runs are of throne, chair; expected runs of one benchmark"),
         (ValueError, [throne], [], 5, "needs at least 2 runs; got a"),
@@ -115,25 +105,6 @@ def test_classes(tmp_path):
     surest, notes = of_parts(found, birds.benchmark, 1)
     assert surest.rows == every.rows[:1]
     assert notes.lines[0].endswith("the 1 with the smallest p are shown, all with --all or .to_pandas()")
-
-
-@needs("chair")
-def test_classes_with_few_mentions_are_not_tested(tmp_path):
-    """Cats that are not there: one model names 20, the other 4, or 5."""
-    often = captions(tmp_path, *["A dog and a cat."] * 20, *["A dog."] * 10)
-    for count in (5, 4):
-        seldom = captions(tmp_path, *["A dog and a cat."] * count, *["A dog."] * (30 - count))
-        found = compare({"often": often, "seldom": seldom}, [], Bootstrap(20))
-        (cats,) = found.classes
-        assert (cats.score, cats.values, cats.better) == ("precision of cat", (0.0, 0.0), None)
-        undefined = [math.isnan(value) for value in (cats.by.p, cats.by.low, cats.by.high, cats.holm)]
-        assert undefined == [count == 4] * 4
-        (notes,) = of_parts(found, often.benchmark)
-        few = "; not tested: 1, for which fewer than 5 images count in one of the runs"
-        line = f"0 of {int(count == 5)} differences in classes are significant, corrected together"
-        assert notes.lines == [line + few * (count == 4)]
-    (listed,) = json.loads(to_json(asdict(found)))["classes"]
-    assert listed["by"] == {"value": 0.0, "low": None, "high": None, "p": None} and listed["holm"] is None
 
 
 @needs("pope")

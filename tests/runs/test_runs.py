@@ -1,9 +1,7 @@
 """A run is a folder, written completely or not at all, and scored again from its content, for every benchmark."""
 
 import json
-import os
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,9 @@ from halluscope.benchmark import Benchmark
 from halluscope.errors import OutputError, RunError
 from halluscope.runs import folder as folders
 from halluscope.runs.comparing import compare
-from halluscope.runs.folder import check, differences
+from halluscope.runs.folder import check
+from halluscope.runs.run import score
+from halluscope.runs.verifying import differences
 from halluscope.stats.bootstrap import Bootstrap
 from tests.runs.made import SAID, Fitting, change, made, moody, write
 from tests.small_datasets import needs
@@ -28,7 +28,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.* prompts have no readable verdict"),
     pytest.mark.filterwarnings("ignore:.* extra claims that the judge quotes"),
 ]
-ROOT = Path(__file__).parents[2]
 ALL = [one for one in registry.benchmarks() if one.is_scored]
 OF_VERDICTS = [one for one in ALL if one.judges and one.judges.kind == "verdicts"]
 
@@ -206,32 +205,7 @@ def test_names_of_responses_make_no_path(tmp_path):
     assert all(told(one) == [] for one in inner)
 
 
-# Whole or not at all
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from halluscope.runs import folder as folders
-run, left = folders.read(Path("first")), 0
-while True:
-    left += 1
-    if not (child := os.fork()):
-        def count(event, arguments):
-            global left
-            if event in ("open", "os.rename", "os.mkdir") and any(".run.hallu" in str(one) for one in arguments):
-                left -= 1
-                if not left:
-                    os.kill(os.getpid(), signal.SIGKILL)
-        sys.addaudithook(count)
-        folders.write([run], Path("run"))
-        os._exit(0)
-    ended = os.waitpid(child, 0)[1]
-    if not ended:
-        break
-    print(left, *(sorted(file.name for file in Path("run").iterdir()) if Path("run").exists() else ()))
-    if Path("run").exists():
-        Path("run").rename(f"run-{left}")
-"""
+# The commands
 
 
 @pytest.fixture
@@ -244,20 +218,6 @@ def words(tmp_path, monkeypatch):
     Path("labels.json").write_text(json.dumps({n: ["dog"] for n in range(3)}))
     fixed = "--dataset labels.json --bootstrap 10 --judges lexical --quiet --out"
     return f"score throne --responses mine.jsonl {fixed}"
-
-
-@needs("throne")
-def test_killed_while_it_writes(words, tmp_path, ran):
-    """Fail at each file in turn; the run is then missing or complete, and is written in the end."""
-    ran(words, "first")
-    command, environment = [sys.executable, "-c", KILLED], os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    whole = {"scores.json", "items.jsonl", "run.json", "SHA256SUMS"}
-    assert ended.returncode == 0, ended.stderr
-    killed = [line.split() for line in ended.stdout.splitlines() if line[:1].isdigit()]
-    assert len(killed) > 8 and all(set(files) in (set(), whole) for _, *files in killed)
-    assert {file.name for file in Path("run").iterdir()} == whole
-    assert [file.name for file in tmp_path.glob(".run*")] == []
 
 
 @needs("throne")
@@ -277,7 +237,7 @@ def test_what_is_known_of_the_responses_is_kept(tmp_path):
     known = {"version": "2023-05", "prompts": ["short", ""], "uncompared": {"image": 2}}
     known |= {"figures": {"accuracy": 0.5}, "labels": ["1", "0"]}
     ready = run.ready._replace(matched=run.ready.matched._replace(**known))
-    scored = folders.score(run.benchmark, ready, run.options)
+    scored = score(run.benchmark, ready, run.options)
     assert "|questions:2023-05|" in scored.scores["signature"] and scored.scores["printed"]
     assert told(write(scored, tmp_path / "run")) == []
 
@@ -296,25 +256,6 @@ def test_score_and_verify(words, ran, refused):
     assert printed.out.startswith("run/other: unchanged")
     assert "run/mine: scores.json, " in printed.err and "1 of 2 runs did not pass" in printed.err
     refused("verify labels.json")
-
-
-@needs("throne")
-@pytest.mark.parametrize("more", ["--ask all", "--ask needed", "--judges replay:votes.jsonl"])
-def test_votes_of_any_kind(words, more, ran):
-    """All votes, only needed votes, and given votes, which verifying does not read again."""
-    from halluscope.benchmarks.throne.questions import questions_of
-
-    texts = ["A dog and a cup, no person.", "Yes.", "No,  a \0 dog \u2028 \u202e"]
-    about = questions_of("paper").about(vocabularies.load("coco"))
-    asked = [(text, question.text) for text in texts for each in about for question in each]
-    votes = [
-        {"text": text, "question": question, "answer": "yes" if "dog" in text and "dog" in question else "eh"}
-        for text, question in asked
-    ]
-    Path("votes.jsonl").write_text("\n".join(map(json.dumps, votes)))
-    ran(words, "run", *more.split())
-    Path("votes.jsonl").unlink()
-    ran("verify run")
 
 
 @needs("chair")

@@ -103,6 +103,47 @@ def test_named_scores(runs):
     assert table["yes-man"]["pope/recall"] == 1.0 and table["no-man"]["pope/recall"] == 0.0
 
 
+def test_what_is_undefined_is_said(datasets, tmp_path):
+    run = mmhal(datasets, tmp_path / "a", "unrated", [None] * 3)
+    assert "mmhal/rating" in (table := halluscope.table(run))["unrated"]
+    assert "rating is undefined for unrated" in str(table)
+
+
+def test_datasets_of_one_benchmark_have_columns_each(datasets, tmp_path):
+    """As decoding papers print POPE on COCO, A-OKVQA and GQA."""
+    runs = []
+    for config in ("coco", "gqa"):
+        (tmp_path / config).mkdir()
+        of_config = {"pope": datasets["pope"].replace(":coco", f":{config}")}
+        runs.append(pope(of_config, tmp_path / config / "run", "yes-man", "Yes"))
+    table = halluscope.table(*runs)
+    assert list(table["yes-man"]) == ["pope:coco/accuracy", "pope:gqa/accuracy"]
+    assert "POPE (gqa) accuracy" in str(table)
+    named = halluscope.table(*runs, scores=["pope:gqa/recall"])
+    assert named["yes-man"] == {"pope:gqa/recall": 1.0}
+
+
+def test_other_questions_are_named_with_a_command_for_each_kind(upstream, tmp_path, monkeypatch):
+    """LLaVA's questions are an older version, which has 8,910 rows."""
+    monkeypatch.chdir(tmp_path)
+    halluscope.build("pope", upstream / "pope")
+    llava = (
+        upstream
+        / "wild/Haoming2000__VLM-Benchmarks/playground__data__eval__pope__answers__llava-v1.5-13b.jsonl"
+    )
+    rethink = upstream / "wild/ustc-hyin__cd_rethink"
+    parts = ",".join(str(file) for file in sorted(rethink.glob("*greedy.jsonl")))
+    halluscope.score("pope", {"one": str(llava), "other": f"other={parts}"}, "datasets/pope", out="runs")
+    with pytest.raises(RunError) as refusal:
+        halluscope.table("runs", preset="decoding")
+    for line in (
+        "questions is 2023-05 (one) and 2023-10 (other): other versions of the questions.",
+        "`halluscope table runs/one`",
+        "`halluscope table runs/other`",
+    ):
+        assert line in str(refusal.value).splitlines()
+
+
 def test_only_a_sure_difference_is_highlighted(datasets, tmp_path):
     """Recall 1 and 0 on 18 questions about few images differ beyond chance; equal models do not."""
     same = [pope(datasets, tmp_path / name, f"m{name}", "Yes") for name in "ab"]
@@ -114,11 +155,11 @@ def test_only_a_sure_difference_is_highlighted(datasets, tmp_path):
     [
         (
             lambda datasets, out: pope(datasets, out, "other", "No", parser="strict"),
-            "cannot stand in one column: parser is pope and strict",
+            "parser is pope (yes-man) and strict (other): scored by other conventions",
         ),
         (
             lambda datasets, out: pope(datasets, out, "yes-man", "No"),
-            "Two runs are of POPE by 'yes-man'; expected one",
+            "Two runs are of POPE by 'yes-man'",
         ),
     ],
 )

@@ -4,9 +4,10 @@ Here are names alone: a command's module is imported by who uses the command, an
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from inspect import BoundArguments
-from typing import Any, NamedTuple
+from typing import Any
 
 from cyclopts import App, CycloptsError, Group, Parameter
 
@@ -29,7 +30,8 @@ BENCHMARK = "benchmark"
 DATASET = "dataset"
 
 
-class Command(NamedTuple):
+@dataclass(frozen=True)
+class Command:
     """A command."""
 
     name: str
@@ -121,7 +123,7 @@ COMMANDS: Mapping[str, Sequence[Command]] = {
         ),
         Command(
             "publish",
-            "put datasets, metrics, results and reports on the Hub",
+            "put datasets, metrics and results on the Hub",
             commands=(
                 Command(
                     "dataset",
@@ -329,7 +331,8 @@ def _add(app: App, command: Command, words: Sequence[str], **where: Any) -> None
     app.command(function, name=command.name, help=summary, help_epilogue=_epilogue(command.example), **where)
 
 
-class Name(NamedTuple):
+@dataclass(frozen=True)
+class Name:
     """A name that may follow a command."""
 
     typed: str
@@ -359,7 +362,9 @@ def _add_name(sub: App, command: Command, name: Name, is_named: bool) -> None:
     if command.follows == BENCHMARK and aliases:
         summary += f" (also {', '.join(aliases)})"
     if is_named:
-        function, summary = imported(function)(name.typed)
+        named = imported(function)(name.typed)
+        function = named.function
+        summary = named.summary
     dataset = name.typed
     if dataset not in name.benchmark.datasets:
         dataset = (name.benchmark.datasets + name.benchmark.reads)[0]

@@ -1,6 +1,6 @@
 """How the result of a command is printed, and where it may be written."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +11,7 @@ from halluscope.cli.parameters import OUTPUT
 from halluscope.files.writing import check_new
 from halluscope.judging.cache import default_path
 from halluscope.paths import path_of
-from halluscope.reporting.formats import CSV, FORMATS, JSON, LATEX, TABLE, text_notes, written
+from halluscope.reporting.formats import CSV, FORMATS, JSON, LATEX, LONGEST, TABLE, text_notes, written
 from halluscope.reporting.tables import Report, to_json
 from halluscope.terminal import say, tell
 
@@ -57,6 +57,11 @@ class Output:
         say(written(parts, self.style, with_intervals))
         if self.style == CSV:
             tell(text_notes(parts))
+
+    def tell_of_long_names(self, names: Iterable[str]) -> None:
+        """Say how a model gets another name, if a table cuts the name of one."""
+        if self.style == TABLE and any(len(name) > LONGEST for name in names):
+            tell("Long names are cut; `halluscope score NAME --responses MODEL=FILE` names a model.")
 
     def tell_next(self, step: str) -> None:
         """Say what one would type next, below a table for reading."""

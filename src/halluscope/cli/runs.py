@@ -9,9 +9,9 @@ from halluscope.cli.printing import Output
 from halluscope.errors import RunError
 from halluscope.reporting.formats import JSON, LATEX, text_notes
 from halluscope.reporting.tables import Cell, Notes, Report, Table
-from halluscope.runs import results
+from halluscope.runs import calls
 from halluscope.runs.comparison_report import MOST
-from halluscope.sanitize import one_line
+from halluscope.sanitize import one_line, typed
 from halluscope.studies import items as row_items
 from halluscope.studies import swap as swaps
 from halluscope.terminal import say, tell, tell_error
@@ -25,7 +25,7 @@ def verify(runs: Runs, /) -> None:
     Args:
         runs: what `halluscope score NAME ... --out FOLDER` wrote: a run, or a folder of runs
     """
-    by_run = results.verify(runs)
+    by_run = calls.verify(runs)
     bad = 0
     for path, differences in by_run.items():
         name = one_line(path)
@@ -64,20 +64,22 @@ def compare(
     """
     is_short = output.style == LATEX and not all
     most = None if all else MOST
-    result = results.compare(runs, scores, resampling.bootstrapped(level), most)
+    result = calls.compare(runs, scores, resampling.bootstrapped(level), most)
     if output.style == JSON:
         tell(text_notes(result.report))
     if is_short:
         output.show(result, lambda: _for_a_paper(result.report))
     else:
         output.show(result)
-    folders = one_line(" ".join(map(str, runs)))
-    output.tell_next(f"`halluscope report {folders}` shows the responses that differ.")
+    output.tell_of_long_names(result["of"])
+    words = ["report"]
+    words += map(str, runs)
+    output.tell_next(f"`{typed(words)}` shows the responses that differ.")
 
 
 def _for_a_paper(report: Report) -> Report:
     """Return the table of differences alone, with the names of its runs in the place of letters, and the notes."""
-    runs, differences, *others = report
+    runs, differences, *rest = report
     assert isinstance(runs, Table) and isinstance(differences, Table)
     names: dict[Cell, str] = {}
     for row in runs.rows:
@@ -86,7 +88,7 @@ def _for_a_paper(report: Report) -> Report:
     for score, letters, *cells, better in differences.rows:
         first, second = str(letters).split("-")
         rows.append([score, f"{names[first]} - {names[second]}", *cells, names.get(better)])
-    notes = [part for part in others if isinstance(part, Notes)]
+    notes = [part for part in rest if isinstance(part, Notes)]
     short: list[Table | Notes] = [differences._replace(rows=rows)]
     short += notes
     return short

@@ -31,9 +31,11 @@ from halluscope.judging.options import GIVEN
 from halluscope.reporting import published as papers
 from halluscope.reporting.formats import FORMATS, JSON, LINE, TABLE, text_notes
 from halluscope.reporting.tables import Values, to_json
-from halluscope.runs import folder as runs
+from halluscope.runs import caveats, folder
 from halluscope.runs import results as tables
+from halluscope.runs import run as runs
 from halluscope.sanitize import one_line
+from halluscope.sanitize import typed as typed_command
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import say, tell
 
@@ -125,8 +127,9 @@ def score(
             scored.append(runs.score(benchmark, model, variant, noted, items=with_items))
     _tell_hints(scored)
     if output.out:
-        runs.write(scored, output.out)
+        folder.write(scored, output.out)
     _show(benchmark, scored, choice.options, resampling.bootstrapped(), output)
+    output.tell_of_long_names(run.name for run in scored)
     output.tell_next(_next_step(output.out, len(scored)))
 
 
@@ -134,10 +137,10 @@ def _next_step(out: Path | None, runs_written: int) -> str:
     """Return what one would type after scoring."""
     if out is None:
         return "with `--out FOLDER`, a run is kept, and `halluscope report FOLDER` shows what went wrong."
-    folder = one_line(out)
-    if runs_written > 1:
-        return f"`halluscope compare {folder}` compares groups and classes too; `halluscope report {folder}`."
-    return f"`halluscope report {folder}` shows what went wrong."
+    report = f"`{typed_command(['report', str(out)])}` shows what went wrong"
+    if runs_written == 1:
+        return f"{report}."
+    return f"{report}; `{typed_command(['compare', str(out)])}` compares groups and classes too."
 
 
 def _tell_hints(scored: Sequence[runs.Run]) -> None:
@@ -167,9 +170,9 @@ def _show(
         say(tables.lines(benchmark, results))
         return
     if output.style == JSON:
-        lines = list(tables.of_printed(benchmark, results))
-        lines += tables.of_other_rows(results)
-        tell(text_notes(tables.of_each(benchmark, results, options) + tables.notes(lines)))
+        lines = list(caveats.of_stated(benchmark, results))
+        lines += caveats.of_other_rows(results)
+        tell(text_notes(caveats.of_each(benchmark, results, options) + caveats.notes(lines)))
         rows = list[tuple[str, Values]](results)
         if output.published:
             rows += tables.comparable(benchmark, results, options)

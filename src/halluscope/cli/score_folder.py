@@ -1,19 +1,27 @@
 """Scores each file of a folder under the benchmark that `halluscope inspect` names."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import os
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from halluscope import registry
 from halluscope.cli import commands
 from halluscope.cli.parameters import OUTPUT, Folder
+from halluscope.files.opening import plain_name
 from halluscope.files.writing import check_new
-from halluscope.inspection.inspecting import DATASET, JUDGE, Inspection, inspect
+from halluscope.inspection.inspecting import DATASET, JUDGE, VERDICTS, Inspection, inspect
+from halluscope.judging.verdicts import RUN
 from halluscope.responses import answer_lists
 from halluscope.sanitize import one_line, short_repr, typed
 from halluscope.terminal import say, tell, tell_error
+
+NAMED = 3  # how many of the files that are left out for one reason are named
 
 
 @dataclass
@@ -22,7 +30,7 @@ class Group:
 
     name: str  # of the benchmark
     words: list[str]  # what follows the files on the command line
-    files: list[str]
+    files: list[Path] = field(default_factory=list)
 
 
 def score_folder(
@@ -34,7 +42,7 @@ def score_folder(
     """Score each file of a folder under the benchmark that `halluscope inspect` names, and write a run of each.
 
     Args:
-        responses: the folder with files of responses, of any benchmarks and LVLMs
+        responses: the folder with files of responses, of any benchmarks and LVLMs, also in folders of its own
         out: a new folder for the runs; `halluscope table` puts them into one table
         judge: who gives verdicts, for benchmarks that need one
     """
@@ -44,22 +52,17 @@ def score_folder(
             "name the benchmark: `halluscope score NAME --responses FILE`; `halluscope inspect FILE` says which."
         )
     check_new(out)
-    groups = groups_of(files_of(responses), judge)
+    groups = groups_of(responses, judge, out)
     if not groups:
         raise ValueError(
             f"No file in {one_line(responses)} could be scored, so {one_line(out)} was not written."
         )
     failed = []
     for group in groups:
-        words = [
-            "score",
-            group.name,
-            "--responses",
-            *group.files,
-            *group.words,
-            "--out",
-            str(out / place(group, groups)),
-        ]
+        words = ["score", group.name, "--responses"]
+        words += models_of(group)
+        words += group.words
+        words += ["--out", str(out / place(group, groups))]
         say(f"{typed(words)}\n")
         try:
             commands.run(words, words)
@@ -68,56 +71,91 @@ def score_folder(
             failed.append(group.name)
         say("")
     if failed:
-        raise ValueError(f"{len(failed)} of {len(groups)} benchmarks were not scored: {', '.join(failed)}.")
-    tell(f"Next: `halluscope table {one_line(out)}`.")
+        raise ValueError(
+            f"{len(failed)} of {len(groups)} benchmarks were not scored: {', '.join(failed)}. Type their commands "
+            f"again once the files are as expected; `{typed(['table', str(out)])}` shows the others."
+        )
+    tell(f"Next: `{typed(['table', str(out)])}` puts all models into one table.")
 
 
-def files_of(folder: Path) -> list[Path]:
-    """Return the files of a folder, without hidden ones; a folder of text files, one per subtask, is as one file."""
-    if answer_lists.is_folder_of_lists(folder):
-        return [folder]
-    files = []
-    for path in sorted(folder.iterdir()):
-        is_model = path.is_file() or answer_lists.is_folder_of_lists(path)
-        if is_model and not path.name.startswith("."):
-            files.append(path)
-    return files
+# Which files are scored
 
 
-def groups_of(files: Iterable[Path], judge: str) -> list[Group]:
+def files_of(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder and of its folders, without hidden ones and runs.
+
+    A folder of text files, one per subtask, is as one file.
+    """
+    for name, folders, files in os.walk(folder):
+        here = Path(name)
+        if RUN in files:
+            folders.clear()
+            continue
+        if answer_lists.is_folder_of_lists(here):
+            yield here
+            continue
+        folders[:] = sorted(inner for inner in folders if not inner.startswith("."))
+        for file in sorted(files):
+            if not file.startswith("."):
+                yield here / file
+
+
+def groups_of(folder: Path, judge: str, out: Path) -> list[Group]:
     """Return the files that can be scored, those of one benchmark and dataset together; say why others cannot."""
     groups: dict[tuple[str, ...], Group] = {}
-    for file in files:
+    left_out: dict[str, list[str]] = {}  # why -> which files
+    for file in files_of(folder):
         try:
             inspection = inspect(file)
+            reason = why_not(inspection, judge, out)
         except (ValueError, OSError) as error:
-            tell(f"{one_line(file.name)} is left out: {error}")
-            continue
-        reason = why_not(inspection, judge)
+            reason = str(error)
         if reason:
-            tell(f"{one_line(file.name)} is left out: {reason}")
+            left_out.setdefault(reason, []).append(str(file.relative_to(folder)))
             continue
         words = list(words_after_files(inspection, judge))
         name = inspection.benchmarks[0]
-        group = groups.setdefault((name, *words), Group(name, words, []))
-        group.files.append(str(file))
+        group = groups.setdefault((name, *words), Group(name, words))
+        group.files.append(file)
+    for reason, files in left_out.items():
+        tell(f"Left out: {listed(files)}: {reason}")
     return list(groups.values())
 
 
-def why_not(inspection: Inspection, judge: str) -> str:
-    """Return why a file cannot be scored without more being said; "" if it can."""
+def listed(files: Sequence[str]) -> str:
+    """Name the first of some files, and say how many more there are."""
+    names = ", ".join(one_line(file) for file in files[:NAMED])
+    if len(files) > NAMED:
+        names += f" and {len(files) - NAMED:,} more"
+    return names
+
+
+def why_not(inspection: Inspection, judge: str, out: Path) -> str:
+    """Return why a file cannot be scored without more being said, and what to type; "" if it can."""
+    if inspection.kind == VERDICTS:
+        return "verdicts, not responses; score the responses with --ratings FILE."
     if not inspection.words:
-        return f"it holds {inspection}."
-    if str(inspection.file) not in inspection.words:
-        return "it holds verdicts; score the responses with --ratings."
+        return f"{inspection}."
+    name = inspection.benchmarks[0]
     if len(inspection.benchmarks) > 1:
         names = " or ".join(inspection.benchmarks)
-        return f"it may be of {names}; name one: `halluscope score NAME --responses FILE`."
+        return f"responses of {names}; choose, and name what they are about: {command(name, [DATASET], out)}."
     if DATASET in inspection.words:
-        return f"its dataset is not known; type `{inspection.command}` with the dataset."
+        return f"the dataset is not known; name it: {command(name, [DATASET], out)}."
     if JUDGE in inspection.words and not judge:
-        return f"{inspection.benchmarks[0]} needs a judge; pass --judge."
+        dataset = inspection.words[inspection.words.index("--dataset") + 1]
+        typed_with_ratings = command(name, [dataset, "--ratings", "FILE"], out)
+        return f"{name} needs a judge; pass --judge JUDGE, or score with ratings that you have: {typed_with_ratings}."
     return ""
+
+
+def command(name: str, words: Sequence[str], out: Path) -> str:
+    """Return a command that scores files by themselves, for a message."""
+    place = shlex.quote(one_line(out / name))
+    return f"`halluscope score {name} --responses FILE... --dataset {' '.join(words)} --out {place}`"
+
+
+# What is typed
 
 
 def words_after_files(inspection: Inspection, judge: str) -> Iterator[str]:
@@ -127,9 +165,48 @@ def words_after_files(inspection: Inspection, judge: str) -> Iterator[str]:
         yield judge if word == JUDGE else word
 
 
+def models_of(group: Group) -> list[str]:
+    """Return a word for each model: its file; or NAME=FILE,FILE for files that only the name of a part tells apart."""
+    parts: list[str] = []
+    for values in registry.first_dataset(registry.benchmark(group.name)).also.values():
+        parts += values
+    by_name: dict[str, dict[str, Path]] = {}  # name without the part -> part -> file
+    alone = []
+    for file in group.files:
+        part = part_in(file, parts)
+        name = name_without(file, part)
+        if not part or part in by_name.get(name, {}):
+            alone.append(str(file))
+        else:
+            by_name.setdefault(name, {})[part] = file
+    words = []
+    for name, files in by_name.items():
+        texts = [str(file) for file in files.values()]
+        if len(texts) == 1 or any("," in text for text in texts) or "=" in name:
+            alone += texts
+        else:
+            words.append(f"{name}={','.join(texts)}")
+    return alone + words
+
+
+def part_in(file: Path, parts: Iterable[str]) -> str:
+    """Return the only part of a dataset that a file's name holds, such as "random"; "" for none or several."""
+    words = re.split(r"[^a-z0-9]+", plain_name(file).lower())
+    present = [part for part in parts if part in words]
+    if len(present) == 1:
+        return present[0]
+    return ""
+
+
+def name_without(file: Path, part: str) -> str:
+    """Return a file's name without the name of a part, and without its folder."""
+    name = re.sub(rf"[^A-Za-z0-9]*{part}(?![A-Za-z0-9])", "", plain_name(file), count=1, flags=re.IGNORECASE)
+    return name.strip("-_. ") or plain_name(file.parent)
+
+
 def place(group: Group, groups: Iterable[Group]) -> str:
     """Return the name of a group's folder: that of its benchmark, with a number if several have it."""
-    same = [other for other in groups if other.name == group.name]
+    same = [member for member in groups if member.name == group.name]
     number = same.index(group)
     if number:
         return f"{group.name}-{number + 1}"

@@ -6,8 +6,9 @@ from cyclopts import Parameter
 
 from halluscope.cli.parameters import OUTPUT, Runs, Scores
 from halluscope.cli.printing import Output
+from halluscope.reporting.tables import Notes, Report, Table
 from halluscope.runs import table as tables
-from halluscope.sanitize import one_line
+from halluscope.sanitize import typed
 
 
 def table(
@@ -25,8 +26,30 @@ def table(
         runs: runs of `halluscope score NAME ... --out FOLDER`, or folders of runs; the models are in this order
         preset: what papers print: decoding or preference (default: each benchmark's principal score)
         scores: the scores to show instead
-        intervals: show each score with its interval, if it has one
+        intervals: show each score with its interval, if it has one (csv: always)
     """
-    output.show(tables.table(runs, preset, scores), with_intervals=intervals)
-    folders = one_line(" ".join(map(str, runs)))
-    output.tell_next(f"`halluscope table {folders} --format latex` for a paper.")
+    result = tables.table(runs, preset, scores)
+    report: Report = result.report
+    if not intervals:
+        report = without_intervals(report)
+    output.show(result, lambda: report, with_intervals=intervals)
+    output.tell_of_long_names(result)
+    words = ["table"]
+    words += map(str, runs)
+    if preset:
+        words += ["--preset", preset]
+    if scores:
+        words += ["--scores"]
+        words += scores
+    words += ["--format", "latex"]
+    output.tell_next(f"`{typed(words)}` for a paper.")
+
+
+def without_intervals(report: Report) -> Report:
+    """Return a report whose tables show no intervals."""
+    parts: list[Table | Notes] = []
+    for part in report:
+        if isinstance(part, Table):
+            part = part._replace(intervals=())
+        parts.append(part)
+    return parts

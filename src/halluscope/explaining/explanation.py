@@ -27,7 +27,7 @@ class Explanation:
     def __init__(
         self,
         benchmark: Benchmark,
-        stated: Protocols,
+        protocols: Protocols,
         chosen: Sequence[Protocol],
         responses: Sequence[Given],
         dataset: Sequence[str],
@@ -36,7 +36,7 @@ class Explanation:
     ) -> None:
         """Match the responses to the rows of each protocol."""
         self.benchmark = benchmark
-        self.stated = stated
+        self.known = protocols
         self.protocols = list(chosen)  # those that can be computed
         self.files: list[str] = []  # the names of the files of responses
         self.not_computed: dict[str, str] = {}  # name of a protocol -> the reason
@@ -46,9 +46,8 @@ class Explanation:
         self._options = options
         self._matching = matching
         self._prepared: dict[str, list[Ready]] = {}  # by the way in which rows are chosen; one per file
-        self._labels: dict[
-            str, dict[Key, Any]
-        ] = {}  # by the way in which labels are chosen: rows with other labels
+        # rows with other labels, by the way in which these are chosen
+        self._labels: dict[str, dict[Key, Any]] = {}
         self._ready: dict[tuple[str, str], Ready] = {}  # by protocol and file
         self._results: dict[tuple[str, str], Result] = {}  # likewise
         self._without_effect: dict[str, list[str]] = {}  # name of a protocol -> why options were left out
@@ -80,7 +79,7 @@ class Explanation:
 
     def options(self, *ways: Way) -> dict[str, Any]:
         """Return what these ways set, and the user's options that apply in all of them."""
-        left_out = {protocol.labels.dataset for protocol in self.stated.each}
+        left_out = {protocol.labels.dataset for protocol in self.known.each}
         for way in ways:
             left_out.update(way.without)
         options = {name: value for name, value in self._options.items() if name not in left_out}
@@ -136,10 +135,10 @@ class Explanation:
         first = prepared[0].matched
         expected = sorted(self._key(row) for row in first.rows)
         for ready in prepared[1:]:
-            other = ready.matched
-            if sorted(self._key(row) for row in other.rows) != expected:
+            matched = ready.matched
+            if sorted(self._key(row) for row in matched.rows) != expected:
                 raise ValueError(
-                    f"{other.name} and {first.name} answer different rows ({len(other.rows):,} and "
+                    f"{matched.name} and {first.name} answer different rows ({len(matched.rows):,} and "
                     f"{len(first.rows):,}); expected one LVLM's responses to the same rows, a file per prompt."
                 )
 
@@ -156,18 +155,22 @@ class Explanation:
 
     def _with_label(self, row: Any, labels: Way) -> Any:
         """Return a row with another label; None if it is not scored with it."""
-        other = self._rows_with(labels).get(self._key(row))
-        wanted = getattr(self.benchmark.module("rows"), "wanted", None)
-        is_scored = other is not None and (wanted is None or wanted(other))
-        if other is None or (is_scored and question_of(other) != question_of(row)):
+        relabelled = self._rows_with(labels).get(self._key(row))
+        is_scored = relabelled is not None and self._is_scored(relabelled)
+        if relabelled is None or (is_scored and question_of(relabelled) != question_of(row)):
             names = [f"{name} {value}" for name, value in self.identity.identity(vars(row)).items()]
             raise ValueError(
                 f"{labels.dataset} has no row for {', '.join(names)}: {short_repr(question_of(row))}; expected other "
                 "labels of the same rows."
             )
         if is_scored:
-            return other
+            return relabelled
         return None
+
+    def _is_scored(self, row: Any) -> bool:
+        """Whether a benchmark that leaves out rows scores a row."""
+        rows_module = self.benchmark.module("rows")
+        return not hasattr(rows_module, "wanted") or bool(rows_module.wanted(row))
 
     def _rows_with(self, labels: Way) -> dict[Key, Any]:
         """Return the rows of a dataset with other labels, read once."""

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import combinations, zip_longest
+from itertools import combinations
 from typing import Any
 
 from halluscope.benchmark import QUESTION
@@ -45,7 +45,7 @@ def of_protocol(explanation: Explanation, protocol: Protocol) -> dict[str, Any]:
     results = []
     for file in explanation.files:
         scores = {}
-        for name in [*explanation.benchmark.scores, *explanation.stated.shown]:
+        for name in list(explanation.benchmark.scores) + list(explanation.known.shown):
             if protocol.reports(name):
                 scores[name] = explanation.score(protocol, file, name)
         signature = explanation.result(protocol, file)["signature"]
@@ -70,8 +70,8 @@ def prompts_of(explanation: Explanation, file: str) -> list[dict[str, Any]]:
         prompt = single_spaced(explanation.benchmark.prompts.get(matched.prompts[0], ""))
         return [{"prompt": prompt or None, "responses": len(matched.rows)}]
     counts: Counter[str] = Counter()
-    for row, stated in zip(matched.rows, matched.asked, strict=False):
-        prompt = plain_question(stated)
+    for row, whole_prompt in zip(matched.rows, matched.asked, strict=False):
+        prompt = plain_question(whole_prompt)
         question = plain_question(question_of(row))
         if question:
             prompt = prompt.replace(question, QUESTION)
@@ -88,7 +88,7 @@ class Scored:
 
     identity: Mapping[str, Any]  # its id
     text: str  # the response
-    found: Values  # what was found in it
+    reading: Values  # what was found in it
 
 
 def readings(explanation: Explanation, examples: int) -> Iterator[dict[str, Any]]:
@@ -113,28 +113,31 @@ def readings(explanation: Explanation, examples: int) -> Iterator[dict[str, Any]
 
 
 def read_otherwise(
-    explanation: Explanation, rows: Mapping[str, Scored], others: Mapping[str, Scored], examples: int
+    explanation: Explanation,
+    first_rows: Mapping[str, Scored],
+    second_rows: Mapping[str, Scored],
+    examples: int,
 ) -> dict[str, Any]:
     """Return how many of the responses that two protocols score are read differently, and examples of each kind."""
     count = 0
     common = 0
     kinds: dict[str, dict[str, Any]] = defaultdict(dict)  # kind of difference -> an example per text
-    for key, row in rows.items():
-        if key not in others:
+    for key, row in first_rows.items():
+        if key not in second_rows:
             continue
         common += 1
-        by_first = {}
-        by_second = {}
-        for name in explanation.stated.read or row.found:
-            value = row.found.get(name)
-            other_value = others[key].found.get(name)
-            if value != other_value:
-                by_first[name] = value
-                by_second[name] = other_value
-        if by_first:
+        first = {}
+        second = {}
+        for name in explanation.known.read or row.reading:
+            first_value = row.reading.get(name)
+            second_value = second_rows[key].reading.get(name)
+            if first_value != second_value:
+                first[name] = first_value
+                second[name] = second_value
+        if first:
             count += 1
-            example = {**row.identity, "text": row.text, "first": by_first, "second": by_second}
-            kinds[repr((by_first, by_second))].setdefault(row.text, example)
+            example = dict(row.identity, text=row.text, first=first, second=second)
+            kinds[repr((first, second))].setdefault(row.text, example)
     return {"read_otherwise": count, "of": common, "examples": in_turns(kinds)[:examples]}
 
 
@@ -152,10 +155,11 @@ def rows_of(explanation: Explanation, protocol: Protocol, file: str) -> dict[str
 def in_turns(kinds: Mapping[str, Mapping[str, Any]]) -> list[Any]:
     """Return the examples: first one of each kind, then the second of each."""
     examples = []
-    for turn in zip_longest(*(of_kind.values() for of_kind in kinds.values())):
-        for example in turn:
-            if example is not None:
-                examples.append(example)
+    remaining = [list(by_text.values()) for by_text in kinds.values()]
+    while remaining:
+        for of_kind in remaining:
+            examples.append(of_kind.pop(0))
+        remaining = [of_kind for of_kind in remaining if of_kind]
     return examples
 
 
@@ -191,8 +195,8 @@ def equal_scores(explanation: Explanation, protocol: Protocol) -> set[str]:
 
 def is_named(key: str, names: Collection[str]) -> bool:
     """Whether a key of a result is one of these scores, or a part of one."""
-    *above, last = key.split("/")
-    if not NO_SCORES.isdisjoint(above):
+    parts = key.split("/")
+    last = parts[-1]
+    if not NO_SCORES.isdisjoint(parts[:-1]):
         return False
-    whole = key.partition("/")[0]
-    return key in names or whole in names or last in names
+    return key in names or parts[0] in names or last in names

@@ -132,7 +132,7 @@ def load(benchmark: Benchmark) -> Protocols:
         protocols: Protocols = importlib.import_module(module).PROTOCOLS
         return protocols
     same = Way("as `halluscope score` does with the same options")
-    own = Protocol(
+    only = Protocol(
         "halluscope",
         by="this project",
         rows=Way("all that are scored"),
@@ -141,4 +141,4 @@ def load(benchmark: Benchmark) -> Protocols:
         counting=same,
         prompt=benchmark.prompt,
     )
-    return Protocols([own], shown=list(benchmark.scores))
+    return Protocols([only], shown=list(benchmark.scores))

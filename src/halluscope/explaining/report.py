@@ -27,14 +27,13 @@ def report(explanation: Explanation, whole: Values, number: str | None = None) -
         blocks.append(Notes(of_number(whole, number)))
     blocks += tables(explanation, whole)
     for lines in (
-        remarks(explanation, whole),
-        asked(whole),
-        ways(whole),
-        read_differently(explanation, whole),
+        list(remarks(explanation, whole)),
+        list(asked(whole)),
+        list(ways(whole)),
+        list(read_differently(explanation, whole)),
     ):
-        shown = list(lines)
-        if shown:
-            blocks.append(Notes(shown))
+        if lines:
+            blocks.append(Notes(lines))
     results = []
     for protocol in whole["protocols"]:
         for result in protocol["results"]:
@@ -57,7 +56,7 @@ def tables(explanation: Explanation, whole: Values) -> Iterator[Table]:
         header.append(protocol["name"])
     for number, file in enumerate(whole["responses"]):
         rows: list[list[Cell]] = []
-        for name in explanation.stated.shown:
+        for name in explanation.known.shown:
             row: list[Cell] = [name]
             for protocol in whole["protocols"]:
                 value = protocol["results"][number]["scores"].get(name)
@@ -84,7 +83,7 @@ def remarks(explanation: Explanation, whole: Values) -> Iterator[str]:
     protocols = whole["protocols"]
     if len(protocols) == 1:
         which = f"is scored by one protocol here, {protocols[0]['name']}"
-        if len(explanation.stated.each) == 1:
+        if len(explanation.known.each) == 1:
             which = "has one protocol"
         yield f"{explanation.benchmark.title} {which}, so there is nothing to compare."
     without_effect = {}
@@ -99,9 +98,9 @@ def remarks(explanation: Explanation, whole: Values) -> Iterator[str]:
     yield from because("not computed", whole["not_computed"])
 
 
-def because(what: str, reasons: Values) -> Iterator[str]:
+def because(remark: str, reasons: Values) -> Iterator[str]:
     for names, reason in by_reason(reasons):
-        yield f"{what}: {names}, because {one_line(reason, REASON)}"
+        yield f"{remark}: {names}, because {one_line(reason, REASON)}"
 
 
 def asked(whole: Values) -> Iterator[str]:
@@ -124,11 +123,13 @@ def answered(file: str, prompts: list[dict[str, Any]], prompt_of: dict[str, str]
     if not known:
         yield f"prompts: {file} does not say what was asked"
         return
-    shown = [f"{quoted(prompt['prompt'], PROMPTED)} ({prompt['responses']:,})" for prompt in known]
-    text = ", ".join(shown[:MOST_PROMPTS])
+    counted = []
+    for counts in known[:MOST_PROMPTS]:
+        counted.append(f"{quoted(counts['prompt'], PROMPTED)} ({counts['responses']:,})")
+    text = ", ".join(counted)
     if len(known) > MOST_PROMPTS:
-        others = sum(prompt["responses"] for prompt in known[MOST_PROMPTS:])
-        text += f", and other prompts ({others:,})"
+        rest = sum(prompt["responses"] for prompt in known[MOST_PROMPTS:])
+        text += f", and other prompts ({rest:,})"
     yield f"prompts: {file} answers {text}"
     same = []
     for name, prompt in prompt_of.items():
@@ -179,7 +180,8 @@ def of_example(explanation: Explanation, example: Values) -> str:
 
 
 def in_words(explanation: Explanation, values: Values) -> str:
-    words = {"None": "unreadable", **explanation.stated.words}
+    words = {"None": "unreadable"}
+    words.update(explanation.known.words)
     texts = []
     for value in values.values():
         texts.append(words.get(str(value)) or short_repr(value, READ))

@@ -1,5 +1,6 @@
 """Says what a file is that other people wrote: which benchmark it answers, its columns, what is odd, what to type."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,10 +12,11 @@ from halluscope.errors import LimitExceeded
 from halluscope.files.cut_ends import CutEnds
 from halluscope.files.opening import ending
 from halluscope.inspection.printed import printed, scores_among
-from halluscope.inspection.recognising import Recognised, is_part, recognise
+from halluscope.inspection.recognising import Recognised, by_questions, by_task, is_part, judged_by, recognise
 from halluscope.judging import completions
+from halluscope.judging.verdicts import REPLIES
 from halluscope.paths import path_of
-from halluscope.responses import reading, text_column, thoughts
+from halluscope.responses import logs, reading, text_column, thoughts
 from halluscope.responses.cells import is_nothing, text_in
 from halluscope.responses.column_facts import (
     LONGEST_LABEL,
@@ -26,10 +28,10 @@ from halluscope.responses.column_facts import (
     right_answers,
 )
 from halluscope.responses.image_urls import URLS
-from halluscope.responses.names import IDS, IMAGES, QUESTIONS, SAYS
+from halluscope.responses.names import IDS, IMAGES, QUESTIONS, SAYS, TEXTS
 from halluscope.responses.repeats import places_of_repeats
 from halluscope.responses.table import Table, kinds
-from halluscope.responses.unfolding import numbers
+from halluscope.responses.unfolding import SAMPLE, numbers
 from halluscope.sanitize import one_line, typed
 
 # What a file can hold
@@ -45,10 +47,14 @@ GOLD = ("label", "gold", "answer", "gt_answer", "ground_truth", "target")
 JUDGED = ("rating", "judge_text", "verdict", "correctness")
 
 # The columns where a row's id is looked for
-IDS_OF_ROWS = ("doc_id",) + IDS  # noqa: RUF005
+IDS_OF_ROWS = ("doc_id",) + IDS
 
-# The column of a harness's samples with the response
+# The column of a harness's samples with the response, and the other columns of a sample that are looked at
 SAMPLED = "filtered_resps"
+SAMPLE_COLUMNS = ("doc_id", logs.INPUT, "target", SAMPLED)
+
+# The column of LLaVA's reviews with two ratings
+REVIEWED = "tuple"
 
 # What a command names where the file does not tell it
 DATASET = "DATASET"
@@ -56,6 +62,10 @@ JUDGE = "JUDGE"
 FILE = "RESPONSES"
 
 FILE_OF_REPLIES = "{file}"  # stands for the file's name where a benchmark says how a judge's replies are read
+
+# The image in Qwen-VL's prompts, and their end
+PICTURE = re.compile(r"<img>[^<>]*</img>")
+ANSWER_CUE = "Answer:"
 
 # What is said of a judge's replies without ids
 IN_ORDER = "chat completions, one for each question in the questions' order"
@@ -118,7 +128,7 @@ class Inspection:
 
 
 @dataclass(frozen=True)
-class Taken:
+class TextChoice:
     """The column that `score` takes for the responses, as far as a file's content tells."""
 
     column: str = ""
@@ -135,6 +145,7 @@ def inspect(file: str | Path) -> Inspection:
     try:
         for where, row in reading.located(path_of(file), cut_ends):
             if isinstance(row, Mapping):
+                row = with_document(row)
                 located.append((where, row))
                 rows.append(row)
     except LimitExceeded:
@@ -153,22 +164,38 @@ def inspect(file: str | Path) -> Inspection:
     return _of_table(name, table, rows, cut_ends)
 
 
+def with_document(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a harness's sample with the columns of its document, as `score` reads it; any other row as it is."""
+    if not row.keys() >= SAMPLE:
+        return row
+    sample = {}
+    for column, value in logs.document_in(row).items():
+        if column not in TEXTS:
+            sample[column] = value
+    for column in SAMPLE_COLUMNS:
+        if column in row:
+            sample[column] = row[column]
+    return sample
+
+
 def _of_table(name: str, table: Table, rows: Sequence[Mapping[str, Any]], cut_ends: CutEnds) -> Inspection:
     columns = _Columns(rows)
-    taken = Taken(columns.first((SAMPLED,)))
-    if not taken.column:
-        taken = _taken(table)
-    text = columns.first((taken.column,))
+    choice = TextChoice(columns.first((SAMPLED,)))
+    if not choice.column:
+        choice = _choice(table)
+    text = columns.first((choice.column,))
     if len(rows) == 1 and not text:
         figures = scores_among(("/".join(keys), value) for keys, value in numbers(rows[0]))
         if figures:
             return Inspection(name, SCORES, figures=figures)
-    questions = list(QUESTIONS)
-    questions.append("input")
-    if text in questions:
-        questions.remove(text)
-    question = columns.first(questions)
-    kind = _kind(table, text, question)
+    asking = list(QUESTIONS)
+    asking.append(logs.INPUT)
+    if text in asking:
+        asking.remove(text)
+    question = columns.first(asking)
+    kind = _kind(table, rows[0], text, question)
+    if kind == VERDICTS:
+        return _of_verdicts(name, columns, rows)
     if kind == ASKED and not question:
         question = text
         text = ""
@@ -188,16 +215,16 @@ def _of_table(name: str, table: Table, rows: Sequence[Mapping[str, Any]], cut_en
     )
     if kind != RESPONSES:
         return inspection
-    if recognised.benchmarks and len(questions) == len(rows) and not taken.problem:
-        taken = _beside_answers(table, taken, recognised.benchmarks[0], questions)
-        roles["text"] = taken.column
+    if recognised.benchmarks and len(questions) == len(rows) and not choice.problem:
+        choice = _beside_answers(table, choice, recognised.benchmarks[0], questions)
+        roles["text"] = choice.column
     inspection = replace(
         inspection,
         odd=_odd_rows(table, roles["text"], ending(Path(name)) in reading.TABLES, cut_ends),
-        remarks=taken.remarks,
-        problem=taken.problem,
+        remarks=choice.remarks,
+        problem=choice.problem,
     )
-    if not inspection.benchmarks or taken.problem:
+    if not inspection.benchmarks or choice.problem:
         return inspection
     return _with_command(inspection, recognised, columns)
 
@@ -234,21 +261,24 @@ def _roles(columns: "_Columns", rows: int, text: str, question: str) -> dict[str
     return roles
 
 
-def _kind(table: Table, text: str, question: str) -> str:
-    """Return what rows are, given the columns with the responses and with the questions."""
+def _kind(table: Table, first: Mapping[str, Any], text: str, question: str) -> str:
+    """Return what rows are, given the first, and the columns with the responses and with the questions."""
     is_judged = not set(JUDGED).isdisjoint(table.columns)
-    if text and not question:
-        with_mark = 0
-        for cell in _shown_texts(table, text):
-            with_mark += "?" in cell
-        if with_mark > 0.9 * len(table):
-            return ASKED
+    if REVIEWED in first and judged_by(first):
+        return VERDICTS
+    if text and not question and _are_questions(_shown_texts(table, text)):
+        return ASKED
     if text and not (text in GOLD and is_judged):
         return RESPONSES
-    if is_judged:
+    if is_judged or judged_by(first):
         return VERDICTS
     has_right_answers = not set(GOLD).isdisjoint(table.columns)
     return ASKED if question and has_right_answers else OTHER
+
+
+def _are_questions(texts: Sequence[str]) -> bool:
+    with_mark = sum("?" in text for text in texts)
+    return with_mark > 0.9 * len(texts) or bool(by_questions(texts).benchmarks)
 
 
 def _recognised(table: Table, roles: Mapping[str, str], questions: list[str]) -> tuple[Recognised, list[str]]:
@@ -262,11 +292,25 @@ def _recognised(table: Table, roles: Mapping[str, str], questions: list[str]) ->
     images: list[str] = []
     if "image" in roles:
         images = [str(cell) for cell in table.cells(roles["image"])]
-    recognised = recognise(questions, table.columns, texts, images)
-    if recognised.benchmarks or not questions:
-        return recognised, questions
-    alone = [first_question(text) or text for text in questions]
-    return recognise(alone, table.columns, texts, images), alone
+    ids: list[str] = []
+    if "id" in roles:
+        ids = [str(cell) for cell in table.cells(roles["id"])]
+    if logs.TASK in table.columns:
+        of_task = by_task({str(cell) for cell in table.cells(logs.TASK)})
+        if of_task.benchmarks:
+            return of_task, questions
+    bare = [_without_marks(question) for question in questions]
+    first = [first_question(question) or question for question in questions]
+    for asked_alone in (questions, bare, first):
+        recognised = recognise(asked_alone, table.columns, texts, images, ids)
+        if recognised.benchmarks:
+            return recognised, asked_alone
+    return recognised, questions
+
+
+def _without_marks(prompt: str) -> str:
+    """Return a prompt of Qwen-VL's form without the image before the question, and without "Answer:" after it."""
+    return PICTURE.sub("", prompt).strip().removesuffix(ANSWER_CUE).rstrip()
 
 
 def _with_command(inspection: Inspection, recognised: Recognised, columns: _Columns) -> Inspection:
@@ -291,25 +335,25 @@ def _with_command(inspection: Inspection, recognised: Recognised, columns: _Colu
 # The column with the responses
 
 
-def _taken(table: Table) -> Taken:
+def _choice(table: Table) -> TextChoice:
     """Return the column with the responses, where the one that is named so may hold prompts."""
     column = text_column.by_name(table)
     if not column:
-        return Taken()
+        return TextChoice()
     texts = _texts_in(table, column)
     expected = Expected(questions_among(texts))
     try:
-        choice = text_column.decide(table, column, texts, expected)
+        decided = text_column.decide(table, column, texts, expected)
     except ValueError as error:
-        return Taken(column, problem=str(error))
-    if choice.column != column or choice.remarks:
-        return Taken(choice.column, choice.remarks)
+        return TextChoice(column, problem=str(error))
+    if decided.column != column or decided.remarks:
+        return TextChoice(decided.column, decided.remarks)
     candidates = text_column.beside(table, column, expected)
     if len(candidates) == 1 and _may_be_right_answers(table, column, texts, candidates[0].name):
         name = one_line(column, 40)
         beside = one_line(candidates[0].name, 40)
-        return Taken(column, [f"if {name} holds the right answers, the responses are those in {beside}"])
-    return Taken(column)
+        return TextChoice(column, [f"if {name} holds the right answers, the responses are those in {beside}"])
+    return TextChoice(column)
 
 
 def _may_be_right_answers(table: Table, column: str, texts: Texts, beside: str) -> bool:
@@ -322,22 +366,23 @@ def _may_be_right_answers(table: Table, column: str, texts: Texts, beside: str) 
     return not right_answers(texts, answers)  # the same, as a rule reads it
 
 
-def _beside_answers(table: Table, taken: Taken, benchmark: str, questions: Sequence[str]) -> Taken:
+def _beside_answers(table: Table, choice: TextChoice, benchmark: str, questions: Sequence[str]) -> TextChoice:
     """Return the column with the responses, if a benchmark's right answers follow from its questions."""
     module = registry.benchmark(benchmark).module("rows")
-    if taken.column == SAMPLED or not hasattr(module, "known_answers"):
-        return taken
+    if choice.column == SAMPLED or not hasattr(module, "known_answers"):
+        return choice
     answers = module.known_answers(questions)
     if not any(answers):
-        return taken
-    texts = _texts_in(table, taken.column)
+        return choice
+    texts = _texts_in(table, choice.column)
     expected = Expected([""] * len(texts), [answers])
     try:
-        choice = text_column.decide(table, taken.column, texts, expected)
+        decided = text_column.decide(table, choice.column, texts, expected)
     except ValueError as error:
-        return Taken(taken.column, problem=str(error))
-    remarks = [remark for remark in taken.remarks if not remark.startswith("if ")]
-    return Taken(choice.column, remarks + list(choice.remarks))
+        return TextChoice(choice.column, problem=str(error))
+    remarks = [remark for remark in choice.remarks if not remark.startswith("if ")]
+    remarks += decided.remarks
+    return TextChoice(decided.column, list(dict.fromkeys(remarks)))
 
 
 def _texts_in(table: Table, column: str) -> list[str | None]:
@@ -350,7 +395,7 @@ def _shown_texts(table: Table, column: str) -> list[str]:
     return ["" if is_nothing(cell) else str(cell) for cell in table.cells(column)]
 
 
-# A judge's replies
+# A judge's replies and ratings
 
 
 def _completions(rows: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -368,18 +413,44 @@ def _completions(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _of_completions(name: str, replies: Sequence[str]) -> Inspection:
     """Say whose verdicts a judge's replies are, by their words."""
+    return _of_replies(Inspection(name, VERDICTS, len(replies), about=IN_ORDER), replies)
+
+
+def _of_verdicts(name: str, columns: "_Columns", rows: Sequence[Mapping[str, Any]]) -> Inspection:
+    """Say whose verdicts rows hold, by their columns, or by the words of a judge's replies."""
+    roles = _roles(columns, len(rows), "", "")
+    inspection = Inspection(name, VERDICTS, len(rows), columns=roles)
+    judged = judged_by(rows[0])
+    if judged:
+        return _with_ratings(inspection, judged, f"--ratings {FILE_OF_REPLIES}")
+    replies = []
+    for row in rows:
+        for column in REPLIES:
+            if column in row:
+                replies.append(str(row[column]))
+    if replies:
+        return _of_replies(inspection, replies)
+    return inspection
+
+
+def _of_replies(inspection: Inspection, replies: Sequence[str]) -> Inspection:
+    """Add the benchmark whose judge is asked for such replies, and the command that scores them."""
     for benchmark in registry.benchmarks():
         if not benchmark.is_scored:
             continue
         module = benchmark.module("metric")
         if hasattr(module, "are_replies") and module.are_replies(replies):
-            source = registry.first_dataset(benchmark).name
-            words = ["score", benchmark.name, "--responses", FILE, "--dataset", source]
-            for word in module.HOW_READ.split():
-                words.append(word.replace(FILE_OF_REPLIES, name))
-            benchmarks = [benchmark.name]
-            return Inspection(name, VERDICTS, len(replies), benchmarks, about=IN_ORDER, words=words)
-    return Inspection(name, VERDICTS, len(replies), about=IN_ORDER)
+            return _with_ratings(inspection, benchmark.name, module.HOW_READ)
+    return inspection
+
+
+def _with_ratings(inspection: Inspection, benchmark: str, how_read: str) -> Inspection:
+    """Add the command that scores responses with the verdicts in a file."""
+    source = registry.first_dataset(registry.benchmark(benchmark)).name
+    words = ["score", benchmark, "--responses", FILE, "--dataset", source]
+    for word in how_read.split():
+        words.append(word.replace(FILE_OF_REPLIES, inspection.file))
+    return replace(inspection, benchmarks=[benchmark], words=words)
 
 
 # What is odd
@@ -437,7 +508,7 @@ def _odd(table: Table, column: str) -> dict[str, int]:
 
 
 def _repeats(table: Table, names: Sequence[str], texts: Sequence[str]) -> set[int]:
-    ids = _cells_as_texts(table, names, IDS)
+    ids = _cells_as_texts(table, names, IDS_OF_ROWS)
     questions = _cells_as_texts(table, names, QUESTIONS)
     return places_of_repeats(ids, questions, texts)
 

@@ -1,13 +1,14 @@
 """Says which benchmark rows may belong to, by their questions, images, columns, or length."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from halluscope import registry
 from halluscope.benchmark import Benchmark
 from halluscope.building import spec
+from halluscope.judged import Judged
 from halluscope.responses.image_urls import file_in
 
 FEWEST_WORDS = 8  # texts of this many words, in the median, describe
@@ -23,8 +24,56 @@ class Recognised:
     is_part: bool = False  # whether the questions show them to be a part
 
 
+def by_task(tasks: Collection[str]) -> Recognised:
+    """Return the benchmark of a harness's samples, by the names of our tasks in them."""
+    if len(tasks) != 1:
+        return Recognised()
+    task = next(iter(tasks))
+    if task not in registry.names():
+        return Recognised()
+    benchmark = registry.benchmark(task)
+    if not benchmark.is_scored:
+        return Recognised()
+    return Recognised([benchmark.name], dataset=task)
+
+
+def judged_by(row: Mapping[str, Any]) -> str:
+    """Return the benchmark whose judge gives verdicts with the columns of a row; "" for none.
+
+    If there are several, it is the one with most columns.
+    """
+    likeliest = ""
+    most = 0
+    for benchmark in registry.benchmarks():
+        if not isinstance(benchmark, Judged):
+            continue
+        try:
+            columns = benchmark.given_row(row, "").keys()
+        except ValueError:
+            continue
+        criteria = {criterion.name for criterion in benchmark.criteria}
+        if len(criteria) > most and criteria <= columns:
+            likeliest = benchmark.name
+            most = len(criteria)
+    return likeliest
+
+
+def by_questions(questions: Sequence[str]) -> Recognised:
+    """Return the benchmark that asks these questions, as far as it is known which it asks."""
+    for benchmark in registry.benchmarks():
+        known = _of_rows(benchmark, "known")
+        part = known(questions) if known else None
+        if part:
+            return Recognised([benchmark.name], *part)
+    return Recognised()
+
+
 def recognise(
-    questions: Sequence[str], names: Collection[str], texts: Sequence[str], images: Sequence[str]
+    questions: Sequence[str],
+    names: Collection[str],
+    texts: Sequence[str],
+    images: Sequence[str],
+    ids: Sequence[str] = (),
 ) -> Recognised:
     """Return which benchmarks rows may belong to.
 
@@ -33,18 +82,21 @@ def recognise(
         names: their columns.
         texts: their responses.
         images: their images.
+        ids: their ids.
     """
+    of_questions = by_questions(questions)
+    if of_questions.benchmarks:
+        return of_questions
     benchmarks = registry.benchmarks()
-    for benchmark in benchmarks:
-        known = _of_rows(benchmark, "known")
-        part = known(questions) if known else None
-        if part:
-            return Recognised([benchmark.name], *part)
     files = [file_in(image) for image in images]
     for benchmark in benchmarks:
         is_image = _of_rows(benchmark, "is_image")
         if is_image and files and all(is_image(file) for file in files):
             return Recognised([benchmark.name])
+        known_ids = _of_rows(benchmark, "known_ids")
+        part = known_ids(ids) if known_ids else None
+        if part:
+            return Recognised([benchmark.name], *part)
     prompted = []
     for benchmark in benchmarks:
         if set(questions) == {benchmark.prompt}:

@@ -16,20 +16,24 @@ or JSON (`halluscope.judging.marked_answer`), only that is read. The first rule 
 """
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 from halluscope.judging.marked_answer import HINT, in_containers, without_marks
 
 KEY = "rules-2"  # The rules' name in a signature; the number goes up when a rule changes
 
-YES, NO, UNCERTAIN = "yes", "no", "uncertain"
+YES = "yes"
+NO = "no"
+UNCERTAIN = "uncertain"
 
 # How many characters of a response are read; a longer one comes from a model that did not stop
 LONGEST = 20_000
 
 
-class Reading(NamedTuple):
+@dataclass(frozen=True)
+class Reading:
     """What a response says."""
 
     answer: str | None  # "yes", "no", "uncertain", or None if no rule could read the response
@@ -50,7 +54,8 @@ def read(answer: str, question: str = "") -> Reading:
     text = _plain(_without_marks(spoken(answer)[:LONGEST]))
     if not re.search(_LETTER, text):
         return Reading(None, "empty")
-    opening, conclusion = _opening(text), _conclusion(text)
+    opening = _opening(text)
+    conclusion = _conclusion(text)
     if opening == NO and conclusion is None and re.search(_REFUSAL, _first_sentence(text)):
         return Reading(UNCERTAIN, "undecided")
     if opening and conclusion and opening != conclusion:
@@ -59,12 +64,14 @@ def read(answer: str, question: str = "") -> Reading:
         return Reading(conclusion, "conclusion")
     if opening:
         return Reading(opening, "opening")
-    if word := _single(text):
-        return Reading(word, "single word")
+    single = _single(text)
+    if single:
+        return Reading(single, "single word")
     if re.search(_REFUSAL, text):
         return Reading(UNCERTAIN, "refusal")
-    if stated := _restated(text, _plain(question[:LONGEST])):
-        return Reading(stated, "restated")
+    restated = _restated(text, _plain(question[:LONGEST]))
+    if restated:
+        return Reading(restated, "restated")
     return Reading(None, "unread")
 
 
@@ -82,11 +89,9 @@ _MARKS = re.compile(HINT, re.IGNORECASE)
 _APOSTROPHES = str.maketrans("\u2018\u2019\u02bc\u00b4", "''''")
 
 _PLAIN_YES = ("yes", "yeah", "yep")
-_SAYS = {
-    **dict.fromkeys((*_PLAIN_YES, "true", "correct", "indeed", "certainly", "definitely"), YES),
-    **dict.fromkeys(("no", "nope", "false", "incorrect", "not really", "not exactly", "definitely not"), NO),
-}
-_WORD = "|".join(sorted(_SAYS, key=len, reverse=True))
+_OTHER_YES = ("true", "correct", "indeed", "certainly", "definitely")
+_EVERY_NO = ("no", "nope", "false", "incorrect", "not really", "not exactly", "definitely not")
+_WORD = "|".join(sorted(_PLAIN_YES + _OTHER_YES + _EVERY_NO, key=len, reverse=True))
 _LABEL = r"(?:final |short |my )?(?:answer|response|output|a)\s*[:=-]\W*"
 _PREAMBLE = rf"\W*(?:{_LABEL}|(?:sure|okay|ok|well|sorry|hmm|ah)\W+)*"
 _OPENING = rf"{_PREAMBLE}({_WORD})(?:$|[^\w\s]|\s+(?P<next>[^\W\d_']+)?)"
@@ -128,9 +133,15 @@ _REFUSAL = (
 
 def spoken(text: str) -> str:
     """Return the text outside of <think> ... </think>; all before a closing tag without an opening one is a thought."""
-    *before, last = re.split(_THOUGHT, text)
-    begun = [parts[0] for part in before if len(parts := re.split(_THINKS, part)) > 1]
-    return "".join([*begun, re.split(_THINKS, last)[0]])
+    parts = re.split(_THOUGHT, text)
+    last = parts.pop()
+    spoken_parts = []
+    for part in parts:
+        outside = re.split(_THINKS, part)
+        if len(outside) > 1:
+            spoken_parts.append(outside[0])
+    spoken_parts.append(re.split(_THINKS, last)[0])
+    return "".join(spoken_parts)
 
 
 def _without_marks(text: str) -> str:
@@ -149,17 +160,20 @@ def _plain(text: str) -> str:
 
 
 def _opening(text: str) -> str | None:
-    found = re.match(_OPENING, text)
-    if not found or re.match(_EITHER, text[found.end(1) :]):
+    opening = re.match(_OPENING, text)
+    if not opening or re.match(_EITHER, text[opening.end(1) :]):
         return None
-    word, follows = found[1], found["next"]
-    stands = word in _PLAIN_YES or follows is None or (word == "no" and follows in _AFTER_NO)
-    return _SAYS[word] if stands else None
+    word = opening[1]
+    following = opening["next"]
+    stands_alone = following is None or word in _PLAIN_YES
+    if not stands_alone and not (word == "no" and following in _AFTER_NO):
+        return None
+    return NO if word in _EVERY_NO else YES
 
 
 def _conclusion(text: str) -> str | None:
-    found = re.findall(_CONCLUSION, text)
-    return found[-1] if found else None
+    conclusions = re.findall(_CONCLUSION, text)
+    return conclusions[-1] if conclusions else None
 
 
 def _first_sentence(text: str) -> str:
@@ -194,29 +208,50 @@ _CONTEXT = r"^.*,\s*(?=(?:is|are|was|were|do|does|did|can|has|have)\b)"
 def _restated(text: str, question: str) -> str | None:
     """Return yes or no if a sentence states or denies what was asked, with the question's words in their order.
 
-    Only the question's last sentence counts, without a phrase before its verb; it must have two words that carry
-    meaning.
+    The question must have two words that carry meaning.
     """
-    asked = [part for part in re.split(_SENTENCE_END, question) if part.rstrip().endswith("?")]
-    wanted = _content(re.sub(_CONTEXT, "", asked[-1])) if asked else []
-    rejected = _REJECTS.intersection(_tokens(text)).difference(_tokens(question))
-    if len(wanted) < 2 or _DENIES.intersection(wanted) or rejected:
+    wanted = _asked_words(question)
+    if len(wanted) < 2 or not _DENIES.isdisjoint(wanted):
         return None
-    readings = {_stand(sentence, wanted) for sentence in re.split(_SENTENCE_END, text)} - {None}
-    return readings.pop() if len(readings) == 1 else None
+    rejected = _REJECTS.intersection(_tokens(text)).difference(_tokens(question))
+    if rejected:
+        return None
+    answers = set()
+    for sentence in re.split(_SENTENCE_END, text):
+        answer = _stated(sentence, wanted)
+        if answer is not None:
+            answers.add(answer)
+    return answers.pop() if len(answers) == 1 else None
 
 
-def _stand(sentence: str, wanted: list[str]) -> str | None:
+def _asked_words(question: str) -> list[str]:
+    """Return the words that carry meaning in a question's last sentence that asks, without a phrase before its verb."""
+    asking = ""
+    for sentence in re.split(_SENTENCE_END, question):
+        if sentence.rstrip().endswith("?"):
+            asking = sentence
+    return _content(re.sub(_CONTEXT, "", asking))
+
+
+def _stated(sentence: str, wanted: Sequence[str]) -> str | None:
+    """Return yes if a sentence has the wanted words in their order, no if it denies them; None if it does neither."""
+    if sentence.endswith("?"):
+        return None
     tokens = _tokens(sentence)
-    remaining = iter(_content(sentence))
-    if (
-        sentence.endswith("?")
-        or _DOUBTS.intersection(tokens)
-        or not all(word in remaining for word in wanted)
-    ):
+    if not _DOUBTS.isdisjoint(tokens) or not _has_in_order(_content(sentence), wanted):
         return None
     denials = sum(token in _DENIES for token in tokens)
-    return (YES, NO)[denials] if denials < 2 else None
+    if denials > 1:
+        return None
+    return NO if denials else YES
+
+
+def _has_in_order(words: Sequence[str], wanted: Sequence[str]) -> bool:
+    matched = 0
+    for word in words:
+        if matched < len(wanted) and word == wanted[matched]:
+            matched += 1
+    return matched == len(wanted)
 
 
 def _tokens(text: str) -> list[str]:
@@ -225,8 +260,12 @@ def _tokens(text: str) -> list[str]:
 
 def _content(text: str) -> list[str]:
     """Return the words that carry meaning, without their endings."""
-    tokens = (_SIGNS.get(token, token) for token in _tokens(text))
-    return [stem(token) for token in tokens if token not in _EMPTY]
+    words = []
+    for token in _tokens(text):
+        word = _SIGNS.get(token, token)
+        if word not in _EMPTY:
+            words.append(stem(word))
+    return words
 
 
 def stem(word: str) -> str:

@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -82,7 +82,7 @@ def read_given(source: GivenVerdicts) -> Judged:
     verdicts = listed(source.name, source.verdicts, "a list, one per row", rows)
     replies = replies_among(verdicts, source.criteria)
     texts = len(replies) - replies.count(None)
-    if texts == 0:
+    if not texts:
         why = f"the {source.name} are given as numbers, so no reply is read"
         check_effect(source.reply_options, source.reply_options, why)
         return from_given(source.name, verdicts, source.criteria, rows)
@@ -96,8 +96,8 @@ def read_given(source: GivenVerdicts) -> Judged:
     _check_texts(source, readings, texts)
     source.warn([reading.of_text for reading in readings])
     as_numbers = [reading.verdict for reading in readings]
-    judged = from_given(source.name, as_numbers, source.criteria, rows)
-    return _with_flags(source, judged, readings)._replace(key=[GIVEN, reader.key])
+    judged = from_given(source.name, as_numbers, source.criteria, rows, key=[GIVEN, reader.key])
+    return _with_flags(source, judged, readings)
 
 
 def replies_among(verdicts: Sequence[Any], criteria: Sequence[Criterion]) -> list[str | None]:
@@ -130,18 +130,18 @@ def read_text(reader: TextReader, reply: str, response: str, criteria: Sequence[
 
 
 def _check_texts(source: GivenVerdicts, readings: Sequence[Reading], texts: int) -> None:
-    """Warn of texts that could not be read; refuse them if that is none."""
+    """Warn of texts that could not be read; refuse them if none could be."""
     refusals = []
-    count = 0  # those that the authors' rules rate 0 included
+    unreadable = 0  # those that the authors' rules rate 0 included
     for reading in readings:
         if math.isnan(reading.readable):
             refusals.append(reading.refusal)
-            count += 1
+            unreadable += 1
         elif reading.readable == 0:
-            count += 1
-    message = f"{count:,} of the {texts:,} texts in {source.name} have no readable verdict."
+            unreadable += 1
+    message = f"{unreadable:,} of the {texts:,} texts in {source.name} have no readable verdict."
     message += said_of(refusals)
-    if count == texts:
+    if unreadable == texts:
         if source.prompts:
             message += f" If they reply to another prompt, name it by prompts ({', '.join(source.prompts)})."
         raise ValueError(message)
@@ -157,4 +157,4 @@ def _with_flags(source: GivenVerdicts, judged: Judged, readings: Sequence[Readin
     for flag in source.flags:
         criteria.append(Criterion(flag, bool))
         values[flag] = np.array([readable])
-    return judged._replace(criteria=criteria, values=values)
+    return replace(judged, criteria=criteria, values=values)

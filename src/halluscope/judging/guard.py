@@ -63,7 +63,7 @@ def may_be_a_reply(response: str, words: Collection[str]) -> bool:
     text = plain(response)
     if "{" in text and '"' in text:
         return True
-    known = "|".join(re.escape(word.casefold()) for word in [*words, *GENERAL_WORDS])
+    known = "|".join(re.escape(word.casefold()) for word in list(words) + list(GENERAL_WORDS))
     return re.search(rf"(?<![^\W_])(?:{known})(?![^\W_])", text) is not None
 
 

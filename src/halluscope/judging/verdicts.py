@@ -5,8 +5,9 @@ A missing verdict is NaN and counts in no score, neither as good nor as bad.
 
 import math
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,12 +27,12 @@ NOBODY = "none"
 REPLIES = ("judge_text", "judge_reply", "judge_response", "judge_output", "reply", "gpt_eval", "evaluation")
 
 # The files of a run's folder that say whose responses were judged, and what judges said about each
-RUN, ITEMS = "run.json", "items.jsonl"
+RUN = "run.json"
+ITEMS = "items.jsonl"
 
-_WHAT = {bool: "true or false", int: "a whole number from 0 to {:,}", float: "a number from 0 to {:,}"}
 
-
-class Criterion(NamedTuple):
+@dataclass(frozen=True)
+class Criterion:
     """One thing that a verdict says about a response."""
 
     name: str  # its name, such as "rating"
@@ -42,24 +43,36 @@ class Criterion(NamedTuple):
         """Return a value as a number; NaN for None, which means that the response could not be judged."""
         if value is None:
             return math.nan
-        if self.kind is bool:
-            good = isinstance(value, bool | np.bool_)
-        else:
-            is_kind = self.kind is float or isinstance(value, int | np.integer)
-            good = is_kind and is_number(value) and bool(0 <= value <= self.most)
-        if not good:
+        if not self._fits(value):
             raise ValueError(
-                f"{where}: {self.name} is {short_repr(value)}; expected {_WHAT[self.kind].format(self.most)}, or "
-                "null for a response that could not be judged."
+                f"{where}: {self.name} is {short_repr(value)}; expected {self._expected()}, or null for a response "
+                "that could not be judged."
             )
         return float(value)
 
     def plain(self, number: float) -> Any:
         """Return the value that a number stands for; None if the response could not be judged."""
-        return None if math.isnan(number) else self.kind(number)
+        if math.isnan(number):
+            return None
+        return self.kind(number)
+
+    def _fits(self, value: Any) -> bool:
+        if self.kind is bool:
+            return isinstance(value, bool | np.bool_)
+        if self.kind is int and not isinstance(value, int | np.integer):
+            return False
+        return is_number(value) and bool(0 <= value <= self.most)
+
+    def _expected(self) -> str:
+        if self.kind is bool:
+            return "true or false"
+        if self.kind is int:
+            return f"a whole number from 0 to {self.most:,}"
+        return f"a number from 0 to {self.most:,}"
 
 
-class Judged(NamedTuple):
+@dataclass(frozen=True)
+class Judged:
     """The verdicts on all responses."""
 
     criteria: Sequence[Criterion]  # what a verdict says
@@ -67,7 +80,7 @@ class Judged(NamedTuple):
     values: Mapping[str, Floats]
     key: Any  # who judged, as in a signature
     # the seeds of a language model's replies, as in a signature
-    drawn: Mapping[str, str] = {}
+    drawn: Mapping[str, str] = field(default_factory=dict)
     # what else a language model says about each response, in the first repeat; empty if no model judged
     notes: Sequence[Mapping[str, Any]] = ()
 
@@ -83,46 +96,66 @@ class Judged(NamedTuple):
 
     def each(self) -> Iterator[dict[str, Floats]]:
         """Yield the verdicts of each repeat, as a mapping from criterion to values [responses]."""
-        return ({name: rows[repeat] for name, rows in self.values.items()} for repeat in range(self.repeats))
+        for repeat in range(self.repeats):
+            yield {name: values[repeat] for name, values in self.values.items()}
 
     def of(self, row: int) -> dict[str, Any]:
-        """Return what the first repeat says about a response, for a table of rows."""
-        # If there are several repeats, `repeats` holds each one's verdict
-        each = {one.name: [*map(one.plain, self.values[one.name][:, row].tolist())] for one in self.criteria}
-        return {
-            **{name: verdicts[0] for name, verdicts in each.items()},
-            **(self.notes[row] if self.notes else {}),
-            **({"repeats": each} if self.repeats > 1 else {}),
-        }
+        """Return what the first repeat says about a response, for a table of rows.
+
+        If there are several repeats, `repeats` holds the verdict of each.
+        """
+        facts: dict[str, Any] = {}
+        repeats = {}
+        for criterion in self.criteria:
+            numbers = self.values[criterion.name][:, row].tolist()
+            repeats[criterion.name] = [criterion.plain(number) for number in numbers]
+            facts[criterion.name] = repeats[criterion.name][0]
+        if self.notes:
+            facts.update(self.notes[row])
+        if self.repeats > 1:
+            facts["repeats"] = repeats
+        return facts
 
     def digest(self, ids: Sequence[Hashable]) -> dict[str, str]:
         """Return `verdicts`, a digest that tells a language model's verdicts from others; {} if no model judged."""
         if not self.by_model:
             return {}
-        table = np.stack([*self.values.values()]).reshape(-1, len(ids)).T
-        numbers = np.where(np.isnan(table), -1, table).tolist()  # -1 for a response that could not be judged
-        rows = (
-            [id, *(int(one) if one.is_integer() else one for one in row)]
-            for id, row in zip(ids, numbers, strict=True)
-        )
+        table = np.stack(list(self.values.values())).reshape(-1, len(ids)).T
+        rows = []
+        for id, numbers in zip(ids, table.tolist(), strict=True):
+            row = [id]
+            for number in numbers:
+                row.append(_for_digest(number))
+            rows.append(row)
         return {"verdicts": data_of("verdicts", rows)}
 
 
-def from_given(name: str, verdicts: Any, criteria: Sequence[Criterion], rows: int) -> Judged:
-    """Return verdicts that a user gives."""
-    names, table = [one.name for one in criteria], []
+def _for_digest(number: float) -> float:
+    """Return a verdict's number as digests have it: -1 for a response that could not be judged."""
+    if math.isnan(number):
+        return -1
+    return int(number) if number.is_integer() else number
+
+
+def from_given(
+    name: str, verdicts: Any, criteria: Sequence[Criterion], rows: int, key: Any = GIVEN
+) -> Judged:
+    """Return verdicts that a user gives; `key` says who judged, as in a signature."""
+    names = [criterion.name for criterion in criteria]
+    table = []
     for row, verdict in enumerate(listed(name, verdicts, "a list, one per row", rows)):
         where = f"{name}[{row}]"
         if verdict is None or (len(names) == 1 and not isinstance(verdict, Mapping)):
             verdict = dict.fromkeys(names, verdict)
-        if not isinstance(verdict, Mapping) or not {*names} <= verdict.keys():
+        if not isinstance(verdict, Mapping) or not verdict.keys() >= set(names):
             raise ValueError(
                 f"{where} is {short_repr(verdict, 120)}; expected {' and '.join(map(repr, names))}, or null for a "
                 "response that could not be judged."
             )
-        table.append([one.number(verdict[one.name], where) for one in criteria])
+        table.append([criterion.number(verdict[criterion.name], where) for criterion in criteria])
     numbers = np.array([table], dtype=np.float64)
-    return Judged(criteria, {name: numbers[:, :, index] for index, name in enumerate(names)}, GIVEN)
+    values = {name: numbers[:, :, column] for column, name in enumerate(names)}
+    return Judged(criteria, values, key)
 
 
 def reply_of(verdict: Any, criteria: Collection[str]) -> str | None:
@@ -135,9 +168,9 @@ def reply_of(verdict: Any, criteria: Collection[str]) -> str | None:
     if completion is not None:
         return completion
     for name in REPLIES:
-        if isinstance(verdict.get(name), str):
-            text: str = verdict[name]
-            return text
+        reply = verdict.get(name)
+        if isinstance(reply, str):
+            return reply
     return None
 
 
@@ -153,38 +186,41 @@ def read_given(
     Other people's files may have an `index` instead of the id, and the judge's reply instead of a verdict; or be chat
     completions in the questions' order. `by_our_names` takes a row and its place, and returns it by our names.
     """
-    found: dict[Hashable, Mapping[str, Any]] = {}
-    names, known = [one.name for one in criteria], {*ids}
-    rows = completions.with_ids([*_rows(path_of(file), responses)], ids, REPLIES[0], str(file))
-    for where, row in rows:
+    verdicts: dict[Hashable, Mapping[str, Any]] = {}
+    names = [criterion.name for criterion in criteria]
+    known = set(ids)
+    rows = list(_rows(path_of(file), responses))
+    for where, row in completions.with_ids(rows, ids, REPLIES[0], str(file)):
         if isinstance(row, Mapping):
             row = by_our_names(row, where)
+        expected = f"an object with id, {', '.join(names)}."
         if isinstance(row, Mapping) and row.get("id") is None and "index" in row:
-            row = {**row, "id": row["index"]}
+            row = dict(row, id=row["index"])
         if not isinstance(row, Mapping) or "id" not in row:
-            raise ValueError(f"{where} is {short_repr(row)}; expected an object with id, {', '.join(names)}.")
+            raise ValueError(f"{where} is {short_repr(row)}; expected {expected}")
         if row.get("responses", responses) != responses:
             continue
-        key = row["id"]
-        if not isinstance(key, int | str) or isinstance(key, bool) or key not in known:
-            raise ValueError(f"{where}: the id {short_repr(key)} is not among the {len(ids):,} questions.")
-        if key in found:
+        id = row["id"]
+        if not isinstance(id, int | str) or isinstance(id, bool) or id not in known:
+            raise ValueError(f"{where}: the id {short_repr(id)} is not among the {len(ids):,} questions.")
+        if id in verdicts:
             raise ValueError(
-                f"{where} is the second verdict on the id {key}; expected one. Remove one of them."
+                f"{where} is the second verdict on the id {id}; expected one. Remove one of them."
             )
         reply = reply_of(row, names)
         if reply is not None:
-            found[key] = {REPLIES[0]: reply}
-        elif row.keys() >= {*names}:
-            found[key] = {name: row[name] for name in names}
+            verdicts[id] = {REPLIES[0]: reply}
+        elif row.keys() >= set(names):
+            verdicts[id] = {name: row[name] for name in names}
         else:
-            raise ValueError(f"{where} is {short_repr(row)}; expected an object with id, {', '.join(names)}.")
-    if missing := [key for key in ids if key not in found]:
+            raise ValueError(f"{where} is {short_repr(row)}; expected {expected}")
+    missing = [id for id in ids if id not in verdicts]
+    if missing:
         raise ValueError(
             f"{file} has no verdict on {len(missing):,} of the {len(ids):,} questions, such as id {missing[0]} of "
             f"{responses}; expected one per question, with null for a response that could not be judged."
         )
-    return [found[key] for key in ids]
+    return [verdicts[id] for id in ids]
 
 
 def _rows(path: Path, responses: str) -> Iterator[tuple[str, Any]]:
@@ -197,10 +233,11 @@ def _rows(path: Path, responses: str) -> Iterator[tuple[str, Any]]:
             "`halluscope score NAME ... --out FOLDER` writes it."
         )
     about = read_json(path / RUN)
-    of = about.get("responses") if isinstance(about, Mapping) else None
-    if of != responses:
+    judged_responses = about.get("responses") if isinstance(about, Mapping) else None
+    if judged_responses != responses:
         raise ValueError(
-            f"{path} is a run of the responses {short_repr(of)}; expected a run of {short_repr(responses)}. Name the "
+            f"{path} is a run of the responses {short_repr(judged_responses)}; expected a run of "
+            f"{short_repr(responses)}. Name the "
             "runs in the order of the responses, and give the responses the names of those runs: NAME=FILE."
         )
     return json_rows(path / ITEMS)

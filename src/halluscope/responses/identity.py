@@ -38,6 +38,8 @@ class Identity:
     # column of `also` -> the value that is wanted; responses with another value are left out
     only: Mapping[str, str] = field(default_factory=dict)
     options: MatchingOptions = MatchingOptions()
+    # what is scored only as a whole, such as "both questions about an image"; "" if each row is scored by itself
+    whole: str = ""
     prompt: str = ""  # what an LVLM is asked if rows have neither a question nor a prompt of their own
     # returns the name of an older published version of the questions, given rows and the prompts that responses to
     # them state; its rows are whole by themselves. "" for the dataset's own version, or an unknown one

@@ -17,7 +17,7 @@ from halluscope.responses import text_column, ways
 from halluscope.responses.agreement import PROMPTS, STATED, Pairs
 from halluscope.responses.column_facts import Expected, mostly_ask, question_in
 from halluscope.responses.identity import Identity, questions_of, single_spaced, values_of
-from halluscope.responses.names import PROMPT, is_image_file
+from halluscope.responses.names import ANSWER_ID, PROMPT, is_image_file
 from halluscope.responses.question_runs import in_order
 from halluscope.responses.reading import Responses
 from halluscope.responses.repeats import some_column_is_unique
@@ -55,6 +55,8 @@ class Matched(NamedTuple, Generic[R]):
     prompts: Sequence[str] = ("",)
     # the prompt that each response states, with each run of white space as one space; "" if it states none
     asked: Sequence[str] = ()
+    # what each response is called in its file, by which other people's verdicts name it; () if it is not called
+    answer_ids: Sequence[str] = ()
     # what is known of a dataset that is not the published one (`halluscope.scoring`); "" for nothing
     origin: str = ""
     # of each build that was scored (`halluscope.scoring`): name, version, spec_sha256, subset, config, rows
@@ -75,6 +77,7 @@ class Matched(NamedTuple, Generic[R]):
             rows=picked(self.rows, indices),
             texts=picked(self.texts, indices),
             asked=picked(self.asked, indices) if self.asked else (),
+            answer_ids=picked(self.answer_ids, indices) if self.answer_ids else (),
         )
 
 
@@ -105,6 +108,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         repeats=repeats,
         cut_ends=responses.cut_ends,
         version=_version(case, pairs, answered),
+        answer_ids=_answer_ids(answered),
         **_prompts(case, answered),
     )
 
@@ -178,8 +182,7 @@ def _in_order_of_sets(responses: Responses, rows: Sequence[Any], identity: Ident
             continue
         values = list(dict.fromkeys(values_of(rows, column)))
         if set(cells) <= set(values):
-            numbers = dict(zip(values, range(len(values)), strict=True))
-            order = sorted(range(len(cells)), key=lambda place: numbers[cells[place]])
+            order = sorted(range(len(cells)), key=lambda place: values.index(cells[place]))
             responses = responses.take(order)
     return responses
 
@@ -383,13 +386,18 @@ def _with_text_column(case: Case, answered: _Answered) -> _Answered:
 
 def _expected(identity: Identity, rows: Sequence[Any]) -> Expected:
     """Return what the dataset says of rows: their questions, and their right answers by each known version."""
-    questions = [getattr(row, "question", None) or identity.prompt_of(row) for row in rows]
-    versions = [[getattr(row, identity.target, None) for row in rows]]
-    by_row = list(map(identity.other_answers, rows))
-    for version in range(max(map(len, by_row))):
+    questions = []
+    answers = []
+    answers_by_row = []
+    for row in rows:
+        questions.append(getattr(row, "question", None) or identity.prompt_of(row))
+        answers.append(getattr(row, identity.target, None))
+        answers_by_row.append(identity.other_answers(row))
+    versions = [answers]
+    for version in range(max(map(len, answers_by_row))):
         answers = []
-        for answers_of_row in by_row:
-            answers.append(answers_of_row[version] if version < len(answers_of_row) else None)
+        for known in answers_by_row:
+            answers.append(known[version] if version < len(known) else None)
         versions.append(answers)
     return Expected(questions, versions, partial(identity.are_corrected, rows))
 
@@ -413,6 +421,14 @@ def _version(case: Case, pairs: Pairs, answered: _Answered) -> str:
         return STATED_ROWS
     places = range(len(answered.rows))
     return case.identity.version_of(answered.rows, answered.responses.first_texts(case.questions, places))
+
+
+def _answer_ids(answered: _Answered) -> list[str]:
+    """Return what each response is called; [] if they are not called."""
+    table = answered.responses.table
+    if ANSWER_ID not in table.columns:
+        return []
+    return [str(cell) for cell in table.cells(ANSWER_ID)]
 
 
 def _prompts(case: Case, answered: _Answered) -> dict[str, Any]:

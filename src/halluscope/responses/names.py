@@ -22,6 +22,8 @@ TEXTS = (
 # The column that holds the response in some files, and in others what people wrote
 CAPTION = "caption"
 
+ANSWER_ID = "answer_id"  # the column with what a response is called
+
 # The columns that name an image
 IMAGES = (
     "image_id",

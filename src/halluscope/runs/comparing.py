@@ -1,6 +1,7 @@
 """Compares runs of several models on the rows that all runs have.
 
-Each run is cut to these rows and scored again, also without each cluster of rows: differences are paired.
+Differences are paired: both runs are scored without the same clusters of rows. A run that was just scored on these rows
+is not scored again.
 """
 
 import math
@@ -15,7 +16,7 @@ from halluscope import registry
 from halluscope.benchmark import HIGHER, Benchmark
 from halluscope.errors import RunError
 from halluscope.reporting.tables import Values, principal
-from halluscope.runs.folder import Run, benchmark_of, rescore
+from halluscope.runs.run import Run, benchmark_of, rescore
 from halluscope.sanitize import short_repr
 from halluscope.scoring import Ready
 from halluscope.stats.bootstrap import Bootstrap
@@ -87,22 +88,22 @@ def compare(
     level = resampling.level
     parts = rescored(runs, resampling)
     common = common_scores(list(parts.values()))
-    wanted = wanted_scores(benchmark, scores, list(parts.values()))
+    compared_scores = wanted_scores(benchmark, scores, list(parts.values()))
     groups: list[Compared] = []
     classes: list[Compared] = []
     if in_parts:
-        groups = compare_each_two(parts, groups_of(wanted, common), level)
+        groups = compare_each_two(parts, groups_of(compared_scores, common), level)
         classes = compare_classes({name: counts_by_class(part.run) for name, part in parts.items()}, level)
     first = next(iter(parts.values()))
     return Comparison(
-        rows=len(first.run.found),
+        rows=len(first.run.ready.matched.rows),
         of={name: len(run.ready.matched.rows) for name, run in runs.items()},
         unlike=unlike(list(parts.values())),
-        scores=corrected(benchmark, compare_each_two(parts, wanted, level), level),
+        scores=corrected(benchmark, compare_each_two(parts, compared_scores, level), level),
         groups=corrected(benchmark, groups, level),
         classes=corrected(benchmark, classes, level),
         level=level,
-        untested=untested(wanted, parts.values()),
+        untested=untested(compared_scores, parts.values()),
     )
 
 
@@ -142,18 +143,22 @@ def common_rows(runs: Mapping[str, Run]) -> dict[str, list[int]]:
 
 
 def rescored_on(run: Run, rows: Sequence[int], resampling: Bootstrap) -> Rescored:
-    """Score some of a run's rows again, without options that need all rows, such as given verdicts."""
-    inputs = without(run.ready.inputs, run.benchmark.each)
+    """Return some of a run's rows scored, without options that need all rows, such as given verdicts."""
+    per_file = run.benchmark.each
+    has_such_options = not per_file.isdisjoint(run.options) or not per_file.isdisjoint(run.ready.inputs)
+    if run.scores.left_out and not has_such_options and rows == list(range(len(run.ready.matched.rows))):
+        return Rescored(run, run.scores.left_out)
+    inputs = without(run.ready.inputs, per_file)
     for name, values in run.columns.items():
         inputs[name] = [values[row] for row in rows]
     part = replace(
         run,
         ready=Ready(run.ready.matched.only(rows), inputs),
-        options=without(run.options, run.benchmark.each),
+        options=without(run.options, per_file),
         record=run.record.finished(rows),
     )
-    made = rescore(part, bootstrap=1, level=resampling.level)
-    return Rescored(made, made.scores.left_out)
+    again = rescore(part, bootstrap=1, level=resampling.level)
+    return Rescored(again, again.scores.left_out)
 
 
 def without(values: Values, names: Iterable[str]) -> dict[str, object]:
@@ -168,7 +173,7 @@ def unlike(parts: Sequence[Rescored]) -> dict[str, list[str]]:
     differing = {}
     for keys in keys_of_runs:
         for key in keys:
-            values = [others.get(key, "") for others in keys_of_runs]
+            values = [run_keys.get(key, "") for run_keys in keys_of_runs]
             if key not in NOT_HOW and len(set(values)) > 1:
                 differing[key] = values
     return differing
@@ -185,15 +190,15 @@ def common_scores(parts: Sequence[Rescored]) -> list[str]:
 def wanted_scores(benchmark: Benchmark, scores: Sequence[str], parts: Sequence[Rescored]) -> list[str]:
     """Return these scores, by default the one to show first; all runs must have them."""
     common = common_scores(parts)
-    wanted = list(scores)
-    if not wanted:
-        wanted = [principal(benchmark, [part.scores for part in parts])]
-    for name in wanted:
+    names = list(scores)
+    if not names:
+        names = [principal(benchmark, [part.scores for part in parts])]
+    for name in names:
         if name not in common:
             raise RunError(
                 f"The runs have no score {short_repr(name)} in common; expected one of {', '.join(common)}."
             )
-    return wanted
+    return names
 
 
 def groups_of(scores: Sequence[str], names: Sequence[str]) -> list[str]:
@@ -208,9 +213,9 @@ def groups_of(scores: Sequence[str], names: Sequence[str]) -> list[str]:
 def compare_each_two(parts: Mapping[str, Rescored], scores: Sequence[str], level: float) -> list[Compared]:
     """Compare scores of each two runs."""
     compared = []
-    for name, other in combinations(parts, 2):
+    for first, second in combinations(parts, 2):
         for score in scores:
-            compared.append(parts[name].against(parts[other], score, (name, other), level))
+            compared.append(parts[first].against(parts[second], score, (first, second), level))
     return compared
 
 
@@ -323,14 +328,14 @@ def compare_classes(classes: Mapping[str, Tally], level: float) -> list[Compared
     """Compare each class of each two runs, by its counts, since some classes are rare."""
     compared = []
     with_classes = [name for name, tally in classes.items() if tally]
-    for name, other in combinations(with_classes, 2):
-        able = can_differ(classes[name], classes[other], 1 - level)
-        counts = {score: classes[name][score] for score in able}
-        other_counts = {score: classes[other][score] for score in able}
-        scores = scores_of(classes[name])
-        other_scores = scores_of(classes[other])
+    for first, second in combinations(with_classes, 2):
+        able = can_differ(classes[first], classes[second], 1 - level)
+        counts = {score: classes[first][score] for score in able}
+        other_counts = {score: classes[second][score] for score in able}
+        scores = scores_of(classes[first])
+        other_scores = scores_of(classes[second])
         for score, gap in ratio_differences(counts, other_counts, level).items():
             if not math.isnan(gap.value):
                 values = (scores[score], other_scores[score])
-                compared.append(Compared(score, (name, other), values, gap))
+                compared.append(Compared(score, (first, second), values, gap))
     return compared

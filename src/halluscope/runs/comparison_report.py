@@ -95,14 +95,14 @@ def verdict(compared: Compared, comparison: Comparison, benchmark: Benchmark) ->
         p = "p < 0.001"
     if compared.better is None:
         return f"{first} and {second}: no difference in {score} beyond chance ({p})"
-    other = first
+    worse = first
     if compared.better == first:
-        other = second
+        worse = second
     is_points = benchmark.is_points(score)
     amount = str(scored(abs(compared.by.value), is_points))
     if not is_points:
         amount += " points"
-    return f"{compared.better} is better than {other}: {score} differs by {amount} ({p})"
+    return f"{compared.better} is better than {worse}: {score} differs by {amount} ({p})"
 
 
 def winner(comparison: Comparison) -> str:

@@ -1,6 +1,6 @@
-"""A run (scored responses, what judges said about them, the result), and its folder.
+"""A run's folder.
 
-A folder is written whole or not at all, and never over another one; it is read again, and checked to be unchanged.
+It is written whole or not at all, and never over another one; it is read again, and checked to be unchanged.
 
 - `scores.json`: the result.
 - `items.jsonl`: a row per image or question: its id, the response, what was found, a line of votes per voter
@@ -10,7 +10,7 @@ A folder is written whole or not at all, and never over another one; it is read 
 - `files/`: copies of the files that options name, such as a list of synonyms.
 - `SHA256SUMS`: a checksum per file, in the format of `sha256sum --check`.
 
-Whoever changes a file can also rewrite its checksum, so `differences` scores rows and replies again, without any judge.
+Whoever changes a file can also rewrite its checksum; `halluscope.runs.verifying` scores rows and replies again.
 """
 
 import json
@@ -18,25 +18,24 @@ import math
 import platform
 import re
 import shutil
-import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from halluscope import registry, scoring
+from halluscope import registry
 from halluscope.benchmark import SIGNATURE, Benchmark
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import RunError
 from halluscope.files.opening import PACKED, ending, json_rows, leads_out, read_json, read_text
 from halluscope.files.writing import check_new, json_line, new_folder
-from halluscope.judging.cache import Record, cache_of
-from halluscope.judging.judge import KnownJudge, is_greedy
+from halluscope.judging.cache import Record
+from halluscope.judging.judge import KnownJudge
 from halluscope.judging.verdicts import ITEMS, RUN
 from halluscope.judging.votes import VoteResult
 from halluscope.metric import Result
@@ -44,293 +43,119 @@ from halluscope.paths import path_of
 from halluscope.reporting.report_items import Item
 from halluscope.reporting.tables import Values, finite, to_json
 from halluscope.responses.matching import Matched
+from halluscope.runs.run import HERE, Run
 from halluscope.sanitize import redact, short_repr
 from halluscope.scoring import Ready
-from halluscope.signature import keys_of
 from halluscope.version import __version__
 
-# Options that say where and how judges run on this machine; they change no score, and are not written.
-HERE = ("device", "store", "progress")
-
-
-@dataclass(frozen=True)
-class Run:
-    benchmark: Benchmark
-    ready: Ready  # the responses, and what the metric takes from their rows
-    options: Values  # the metric's options
-    record: Record  # what the judges said
-    scores: Result  # as `scoring.compute` gives it, without the table of rows
-    found: Sequence[Values]  # what was found in each row
-    # what else is noted, such as the command as the user wrote it; it changes no score
-    about: Values = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        return self.ready.matched.name
-
-    @property
-    def keys(self) -> dict[str, str]:
-        """The keys of its signature, with their values."""
-        return keys_of(self.scores[SIGNATURE])
-
-    @property
-    def columns(self) -> dict[str, Any]:
-        """What the metric takes from each row: name -> a value per row."""
-        rows = len(self.ready.matched.rows)
-        return {
-            name: value
-            for name, value in self.ready.inputs.items()
-            if isinstance(value, list | tuple | np.ndarray) and len(value) == rows
-        }
-
-
-def score(
-    benchmark: Benchmark,
-    ready: Ready,
-    options: Values,
-    about: Values | None = None,
-    *,
-    items: bool = True,
-) -> Run:
-    """Score responses as `scoring.compute` does, and note what the judges say.
-
-    Unless `items` is False, also note what is found in each row, which takes longer and more memory.
-    """
-    names = benchmark.keywords.intersection(benchmark.input_options)
-    inputs = {name: options[name] for name in names if options.get(name) is not None}
-    cache = cache_of(options.get("store"), bool(options.get("fresh")))
-    ready = Ready(ready.matched, {**inputs, **ready.inputs})
-    try:
-        return _compute(Run(benchmark, ready, {}, Record(cache), Result(), [], about or {}), options, items)
-    finally:
-        if cache is not options.get("store"):
-            cache.close()
-
-
-def benchmark_of(runs: Mapping[str, Run]) -> Benchmark:
-    known = {run.benchmark.name: run.benchmark for run in runs.values()}
-    if len(known) > 1:
-        raise RunError(f"The runs are of {', '.join(known)}; expected runs of one benchmark.")
-    return next(iter(known.values()))
-
-
-def rescore(run: Run, **options: Any) -> Run:
-    """Score a run from what its judges said; no judge is asked."""
-    options["progress"], judges = False, run.benchmark.judges
-    if judges and judges.kind == "verdicts":
-        named = run.options.get("judge", judges.default)
-        if named and named not in judges.rules:
-            options["judge"] = run.record.judge or KnownJudge("nobody", greedy=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they were shown when the run was first scored
-        return _compute(replace(run, record=run.record.finished()), {**run.options, **options})
-
-
-def _compute(run: Run, options: Values, with_items: bool = True) -> Run:
-    items, others = run.benchmark.items, {*HERE, *run.ready.inputs, run.benchmark.items}
-    result = scoring.compute(run.benchmark, run.ready, {**options, "store": run.record, items: with_items})
-    own = {name: options[name] for name in options if name in run.benchmark.keywords - others}
-    return replace(run, options=own, found=result.pop(items, []), scores=result)
-
-
-# Its folder
-
-SCORES, REPLIES, FILES, SUMS = "scores.json", "replies.jsonl", "files", "SHA256SUMS"
+SCORES = "scores.json"
+REPLIES = "replies.jsonl"
+FILES = "files"
+SUMS = "SHA256SUMS"
 
 # The keys of a row in items.jsonl besides its id and what was found.
-RESPONSE, BALLOTS, INPUTS = "response", "ballots", "inputs"
+RESPONSE = "response"
+BALLOTS = "ballots"
+INPUTS = "inputs"
 
 # What is noted of how responses were matched.
 MATCHED = (
-    *("by", "of", "sampled", "left_out", "other_prompts", "uncompared", "labels"),
-    *("prompts", "origin", "version", "figures", "built"),
+    "by",
+    "of",
+    "sampled",
+    "left_out",
+    "other_prompts",
+    "uncompared",
+    "labels",
+    "prompts",
+    "origin",
+    "version",
+    "figures",
+    "built",
 )
+
+MOST_ASKED = 5  # prompts that are noted
 
 FORM = 1  # the version of the folder's format; other versions are not read
 
-# The relative difference that a score may have, since another machine may add in another order.
-ROUNDING = 1e-12
-
-_NOTHING = object()  # stands for a value that only the other side has
+LONGEST_NAME = 100  # characters of a folder's name that come from the responses'
 
 
-def write(scored: Sequence[Run], out: Path) -> None:
+# Writing
+
+
+def write(runs: Sequence[Run], out: Path) -> None:
     """Write one run as a folder, or several as folders within one, each named after its responses."""
     check_new(out)
     with new_folder(out) as new:
-        if len(scored) == 1:
-            _write(scored[0], new)
+        if len(runs) == 1:
+            _write(runs[0], new)
             return
-        taken: set[str] = set()
-        for run in scored:
-            stem = name = re.sub(r"[^\w.-]", "_", run.name)[:100].lstrip(".") or "responses"
-            number = 1
-            while name.lower() in taken:
-                number += 1
-                name = f"{stem}-{number}"
-            taken.add(name.lower())
+        for run, name in zip(runs, folder_names(runs), strict=True):
             (new / name).mkdir()
             _write(run, new / name)
 
 
+def folder_names(runs: Iterable[Run]) -> list[str]:
+    """Return a folder's name for each run; no two differ by case alone."""
+    names = []
+    known: set[str] = set()
+    for run in runs:
+        stem = re.sub(r"[^\w.-]", "_", run.name)[:LONGEST_NAME].lstrip(".") or "responses"
+        name = stem
+        number = 1
+        while name.lower() in known:
+            number += 1
+            name = f"{stem}-{number}"
+        known.add(name.lower())
+        names.append(name)
+    return names
+
+
 def check_options(options: Values) -> None:
-    _in_json({key: value for key, value in options.items() if key not in HERE})
+    """Check that options can be written, before anything is scored."""
+    _in_json({name: value for name, value in options.items() if name not in HERE})
 
 
-def folders(paths: Sequence[str | Path]) -> list[Path]:
-    """Return the folders of runs: each of these folders that is a run, or the runs in it and in its folders."""
-    runs: list[Path] = []
-    for path in paths:
-        folder = path_of(path)
-        inner = [folder]
-        if not (folder / RUN).is_file():
-            files = [*folder.glob(f"*/{RUN}"), *folder.glob(f"*/*/{RUN}")]
-            inner = sorted(file.parent for file in files)
-        if not inner:
-            raise RunError(
-                f"There is no run in {folder}; expected a folder that `halluscope score NAME ... --out FOLDER` wrote."
-            )
-        runs += inner
-    return runs
-
-
-def read(folder: Path) -> Run:
-    try:
-        about = read_json(folder / RUN)
-        if about["form"] != FORM or about["version"] != __version__:
-            raise RunError(
-                f"{folder} was made by halluscope {short_repr(about['version'])}, but this is {__version__}, which may "
-                "score differently. Install the version that made it."
-            )
-        benchmark = registry.benchmark(about["benchmark"])
-        key = registry.first_dataset(benchmark).key
-        rows = [item for _, item in json_rows(folder / ITEMS)]
-        options, whole = (
-            _with_files(benchmark, about[name], partial(_path, folder)) for name in ("options", INPUTS)
-        )
-        matched: Matched[Any] = Matched(
-            about["responses"],
-            [SimpleNamespace(**{part: row[part] for part in key}) for row in rows],
-            [row[RESPONSE] for row in rows],
-            **about["matched"],
-        )
-        columns = {name: [row[INPUTS][name] for row in rows] for name in rows[0][INPUTS]}
-        record = Record()
-        if about["voters"]:
-            record.poll = VoteResult.read([row[BALLOTS] for row in rows], about["voters"])
-        if about["grader"]:
-            record.judge = KnownJudge(*about["grader"])
-            record.read(row for _, row in json_rows(folder / REPLIES))
-        scores = Result(_result(read_json(folder / SCORES), benchmark.scores))
-        del scores["responses"]
-        found = [{name: row[name] for name in row.keys() - {RESPONSE, BALLOTS, INPUTS}} for row in rows]
-        return Run(benchmark, Ready(matched, whole | columns), options, record, scores, found, about)
-    except RunError:
-        raise
-    except (KeyError, IndexError, TypeError, AttributeError, ValueError, FileNotFoundError) as error:
-        raise RunError(f"{folder} is not a run, or was changed: {type(error).__name__}: {error}") from error
-
-
-def check(folder: Path) -> Run:
-    if found := next(changed(folder), None):
-        raise RunError(f"{folder}: {found}. `halluscope verify {folder}` shows what differs.")
-    return read(folder)
-
-
-def checked(paths: Sequence[str | Path]) -> dict[str, Run]:
-    """Read runs, each as `check` does, by their names, or by their folders where names are the same."""
-    runs = {folder: check(folder) for folder in folders(paths)}
-    names = [run.name for run in runs.values()]
-    return {run.name if names.count(run.name) == 1 else str(folder): run for folder, run in runs.items()}
-
-
-def changed(folder: Path) -> Iterator[str]:
-    """Yield the files of a run that have changed since it was written, each with what is wrong."""
-    if (found := folders([folder])) != [folder]:
-        raise RunError(
-            f"{folder} holds {len(found)} runs; expected one. Name one of them, such as {found[0]}."
-        )
-    try:
-        lines = [
-            re.fullmatch(r"([0-9a-f]{64})  (.+)", line) for line in read_text(folder / SUMS).splitlines()
-        ]
-    except (ValueError, FileNotFoundError) as error:
-        raise RunError(f"{folder} has no checksums: {error}") from error
-    listed = {line[2]: line[1] for line in lines if line}
-    if not all(lines) or not {SCORES, ITEMS, RUN} <= listed.keys() or any(map(leads_out, listed)):
-        yield f"{SUMS} was changed"
-    for name, sha256 in listed.items():
-        if not (folder / name).is_file():
-            yield f"{name} is missing"
-        elif sha256_of(folder / name) != sha256:
-            yield f"{name} was changed"
-
-
-def differences(folder: Path) -> Iterator[str]:
-    """Yield what in a run was changed, or differs when it is scored again; nothing if all is well."""
-    yield from changed(folder)
-    try:
-        run = read(folder)
-        made = rescore(run)
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
-        yield f"it cannot be scored again: {error}"
-        return
-    for name, expected in {"signature": made.scores[SIGNATURE], "rows": len(made.found)}.items():
-        yield from _between(run.about.get(name), expected, f"{RUN}, {name}")
-    yield from _between(_jsonable(finite(run.scores)), _jsonable(finite(made.scores)), SCORES)
-    for number, ((_, row), item) in enumerate(zip(json_rows(folder / ITEMS), items(made), strict=True), 1):
-        yield from _between(row, _jsonable(item), f"{ITEMS}, row {number}")
-
-
-def _between(kept: Any, made: Any, where: str, keys: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield where two values of JSON differ, numbers by more than rounding."""
-    if isinstance(kept, Mapping) and isinstance(made, Mapping):
-        for name in {**kept, **made}:
-            yield from _between(kept.get(name, _NOTHING), made.get(name, _NOTHING), where, (*keys, name))
-    elif isinstance(kept, list) and isinstance(made, list) and len(kept) == len(made):
-        for one, other in zip(kept, made, strict=True):
-            yield from _between(one, other, where, keys)
-    elif type(kept) is not type(made) or not (
-        math.isclose(kept, made, rel_tol=ROUNDING, abs_tol=ROUNDING) if type(kept) is float else kept == made
-    ):
-        place = ", ".join([where, *map(short_repr, keys)])
-        old, new = ("nothing" if value is _NOTHING else short_repr(value, 200) for value in (kept, made))
-        yield f"{place}: {old} in the folder, but {new} when scored again"
+def _write(run: Run, folder: Path) -> None:
+    scores = {"responses": run.name}
+    scores.update(run.scores)
+    _write_text(folder / SCORES, [to_json(scores), "\n"])
+    _write_text(folder / ITEMS, (json_line(item, _plain_of_row) for item in items(run)))
+    if run.record.judge:
+        _write_text(folder / REPLIES, (json_line(reply) for reply in run.record.lines()))
+    _write_text(folder / RUN, [redact(_in_json(_facts(run, folder))), "\n"])
+    sums = []
+    for file in sorted(folder.rglob("*")):
+        if file.is_file():
+            sums.append(f"{sha256_of(file)}  {file.relative_to(folder).as_posix()}\n")
+    _write_text(folder / SUMS, sums)
 
 
 def items(run: Run) -> Iterator[dict[str, Any]]:
     """Yield a row per image or question: id, response, what was found, votes, and the row's inputs to the metric."""
-    matched, columns, poll = run.ready.matched, run.columns, run.record.poll
-    votes = poll.lines() if poll else ()
+    matched = run.ready.matched
+    columns = run.columns
+    votes: Sequence[Any] = ()
+    if run.record.poll:
+        votes = run.record.poll.lines()
     key = registry.first_dataset(run.benchmark).key
-    for index, (row, text, found) in enumerate(zip(matched.rows, matched.texts, run.found, strict=True)):
-        yield {
-            **{part: getattr(row, part) for part in key},
-            RESPONSE: text,
-            **finite(found),
-            **({BALLOTS: votes[index]} if poll else {}),
-            INPUTS: {name: column[index] for name, column in columns.items()},
-        }
+    for place, (row, text, finding) in enumerate(zip(matched.rows, matched.texts, run.found, strict=True)):
+        item = {column: getattr(row, column) for column in key}
+        item[RESPONSE] = text
+        item.update(finite(finding))
+        if votes:
+            item[BALLOTS] = votes[place]
+        item[INPUTS] = {name: column[place] for name, column in columns.items()}
+        yield item
 
 
-def view(run: Run) -> list[Item]:
-    """Return a run's rows as they are shown."""
-    poll, rows = run.record.poll, [_jsonable(row) for row in items(run)]
-    return list(run.benchmark.module("report").items(rows, run.options, poll.metadata if poll else None))
-
-
-def _jsonable(value: Any) -> Any:
-    return json.loads(json.dumps(value, default=_plain))
-
-
-def _write(run: Run, folder: Path) -> None:
-    _write_text(folder / SCORES, [to_json({"responses": run.name, **run.scores}), "\n"])
-    _write_text(folder / ITEMS, (json_line(item, _plain) for item in items(run)))
-    matched, poll, judge, columns = run.ready.matched, run.record.poll, run.record.judge, run.columns
-    if judge:
-        _write_text(folder / REPLIES, map(json_line, run.record.lines()))
-    copied = partial(_with_files, run.benchmark, change=partial(_copied, folder))
-    about = {
+def _facts(run: Run, folder: Path) -> dict[str, Any]:
+    """Return what `run.json` says; files that options name are copied to the folder."""
+    matched = run.ready.matched
+    columns = run.columns
+    whole = {name: value for name, value in run.ready.inputs.items() if name not in columns}
+    facts = {
         "form": FORM,
         "benchmark": run.benchmark.name,
         "responses": run.name,
@@ -339,18 +164,22 @@ def _write(run: Run, folder: Path) -> None:
         "python": platform.python_version(),
         "numpy": np.__version__,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        **run.about,
-        "rows": len(run.found),
-        "matched": {name: getattr(matched, name) for name in MATCHED},
-        "voters": poll.metadata if poll else None,
-        "grader": (judge.key, is_greedy(judge)) if judge else None,
-        "options": copied(run.options),
-        INPUTS: copied({name: value for name, value in run.ready.inputs.items() if name not in columns}),
     }
-    _write_text(folder / RUN, [redact(_in_json(about)), "\n"])
-    files = sorted(file for file in folder.rglob("*") if file.is_file())
-    sums = [f"{sha256_of(file)}  {file.relative_to(folder).as_posix()}\n" for file in files]
-    _write_text(folder / SUMS, sums)
+    facts.update(run.about)
+    facts["rows"] = len(run.found)
+    facts["matched"] = {name: getattr(matched, name) for name in MATCHED}
+    # the prompts that the responses say were asked, each with its number of responses
+    facts["asked"] = Counter(matched.asked).most_common(MOST_ASKED)
+    facts["voters"] = None
+    facts["grader"] = None
+    if run.record.poll:
+        facts["voters"] = run.record.poll.metadata
+    judge = run.record.judge
+    if judge:
+        facts["grader"] = (judge.key, judge.greedy)
+    facts["options"] = _with_copies(run.benchmark, run.options, folder)
+    facts[INPUTS] = _with_copies(run.benchmark, whole, folder)
+    return facts
 
 
 def _write_text(file: Path, lines: Iterable[str]) -> None:
@@ -359,62 +188,235 @@ def _write_text(file: Path, lines: Iterable[str]) -> None:
         stream.writelines(lines)
 
 
-def _in_json(about: Values) -> str:
-    return json.dumps(about, indent=2, default=lambda value: _plain(value, records=False))
+# Values in JSON
 
 
-def _plain(value: Any, records: bool = True) -> Any:
-    """Return what stands for a value that JSON does not know: a row's columns, a list, a path's text, a judge's key."""
-    if is_dataclass(value) and not isinstance(value, type):
-        if records:
-            own = getattr(value, "row", None)  # of a dataset's row
-            return asdict(value) if own is None else {**own, "form": getattr(value, "form", "")}
-    elif isinstance(value, np.ndarray | np.generic):
+def jsonable(value: Any) -> Any:
+    """Return a value as it is read again from a row."""
+    return json.loads(json.dumps(value, default=_plain_of_row))
+
+
+def _in_json(facts: Values) -> str:
+    return json.dumps(facts, indent=2, default=_plain)
+
+
+def _plain_of_row(value: Any) -> Any:
+    """Return what stands in a row for a value that JSON does not know; a record is a dictionary there."""
+    if not _is_record(value):
+        return _plain(value)
+    of_dataset = getattr(value, "row", None)
+    if of_dataset is None:
+        return asdict(value)
+    return dict(of_dataset) | {"form": getattr(value, "form", "")}
+
+
+def _plain(value: Any) -> Any:
+    """Return what stands for a value that JSON does not know: a list, a path's text, a judge's key."""
+    if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
-    elif isinstance(value, set | frozenset):
+    if isinstance(value, set | frozenset):
         return sorted(value)
-    elif isinstance(value, Path):
+    if isinstance(value, Path):
         return str(value)
-    elif hasattr(value, "key"):
+    if hasattr(value, "key") and not _is_record(value):
         return value.key
     raise RunError(
         f"{short_repr(value)} cannot be written to a run's folder; expected text, numbers, or lists of these."
     )
 
 
+def _is_record(value: Any) -> bool:
+    return is_dataclass(value) and not isinstance(value, type)
+
+
+def _with_undefined(value: Any, scores: Collection[str], name: str = "") -> Any:
+    """Return a result from JSON, with NaN again for undefined scores and ends of intervals."""
+    if isinstance(value, dict):
+        return {key: _with_undefined(entry, scores, key) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_with_undefined(entry, scores, name) for entry in value]
+    if value is None and name.partition("/")[0] in scores:
+        return math.nan
+    return value
+
+
 # Files that options name, such as a list of synonyms: the folder has copies
+
+
+def _with_copies(benchmark: Benchmark, options: Values, folder: Path) -> dict[str, Any]:
+    """Copy the files that options name to the folder, and return the options with the copies' names."""
+    return _with_files(benchmark, options, lambda name, file: _copied(folder, name, file))
+
+
+def _with_paths(benchmark: Benchmark, options: Values, folder: Path) -> dict[str, Any]:
+    """Return options with the paths of the copies in the folder."""
+    return _with_files(benchmark, options, lambda name, file: _path(folder, file))
 
 
 def _with_files(benchmark: Benchmark, options: Values, change: Callable[[str, str], str]) -> dict[str, Any]:
     """Return options with the names of files changed."""
-    named = {option.name for option in benchmark.options if option.metavar == "FILE"}
-    return {
-        name: change(name, str(value)) if name in named and isinstance(value, str | Path) else value
-        for name, value in options.items()
-    }
+    changed_options = dict(options)
+    for option in benchmark.options:
+        value = options.get(option.name)
+        if option.metavar == "FILE" and isinstance(value, str | Path):
+            changed_options[option.name] = change(option.name, str(value))
+    return changed_options
 
 
 def _copied(folder: Path, name: str, file: str) -> str:
-    if not path_of(file).is_file():
+    """Copy a file that an option names, and return the copy's name; what is no file keeps its name."""
+    source = path_of(file)
+    if not source.is_file():
         return file
     packed = PACKED if file.lower().endswith(PACKED) else ""
-    copy = f"{FILES}/{name}{ending(path_of(file))}{packed}"
+    copy = f"{FILES}/{name}{ending(source)}{packed}"
     (folder / FILES).mkdir(exist_ok=True)
-    shutil.copyfile(path_of(file), folder / copy)
+    shutil.copyfile(source, folder / copy)
     return copy
 
 
-def _path(folder: Path, _: str, file: str) -> str:
-    own = file.startswith(f"{FILES}/")
-    if leads_out(file) or (not own and path_of(file).is_file()):
+def _path(folder: Path, file: str) -> str:
+    """Return the path of a copy, or the name of what is no file."""
+    is_copy = file.startswith(f"{FILES}/")
+    if leads_out(file) or (not is_copy and path_of(file).is_file()):
         raise RunError(f"{folder} names {short_repr(file)}, which is outside the folder.")
-    return str(folder / file) if own else file
+    if is_copy:
+        return str(folder / file)
+    return file
 
 
-def _result(value: Any, scores: Collection[str], name: str = "") -> Any:
-    """Return a result from JSON, with NaN again for undefined scores and ends of intervals."""
-    if isinstance(value, dict):
-        return {inner: _result(item, scores, inner) for inner, item in value.items()}
-    if isinstance(value, list):
-        return [_result(item, scores, name) for item in value]
-    return math.nan if value is None and name.partition("/")[0] in scores else value
+# Reading
+
+
+def folders(paths: Sequence[str | Path]) -> list[Path]:
+    """Return the folders of runs: each of these folders that is a run, or the runs in it and in its folders."""
+    runs: list[Path] = []
+    for path in paths:
+        folder = path_of(path)
+        if (folder / RUN).is_file():
+            runs.append(folder)
+            continue
+        files = list(folder.glob(f"*/{RUN}"))
+        files += folder.glob(f"*/*/{RUN}")
+        if not files:
+            raise RunError(
+                f"There is no run in {folder}; expected a folder that `halluscope score NAME ... --out FOLDER` wrote."
+            )
+        runs += sorted(file.parent for file in files)
+    return runs
+
+
+def checked(paths: Sequence[str | Path]) -> dict[str, Run]:
+    """Read runs, each as `check` does, by their names, or by their folders where names are the same."""
+    by_folder = {folder: check(folder) for folder in folders(paths)}
+    names = [run.name for run in by_folder.values()]
+    runs = {}
+    for folder, run in by_folder.items():
+        name = run.name if names.count(run.name) == 1 else str(folder)
+        runs[name] = run
+    return runs
+
+
+def check(folder: Path) -> Run:
+    """Read a run whose files are those that were written."""
+    change = next(changed(folder), None)
+    if change:
+        raise RunError(f"{folder}: {change}. `halluscope verify {folder}` shows what differs.")
+    return read(folder)
+
+
+def changed(folder: Path) -> Iterator[str]:
+    """Yield the files of a run that have changed since it was written, each with what is wrong."""
+    inner = folders([folder])
+    if inner != [folder]:
+        raise RunError(
+            f"{folder} holds {len(inner)} runs; expected one. Name one of them, such as {inner[0]}."
+        )
+    try:
+        lines = read_text(folder / SUMS).splitlines()
+    except (ValueError, FileNotFoundError) as error:
+        raise RunError(f"{folder} has no checksums: {error}") from error
+    sums = {}
+    is_whole = True
+    for line in lines:
+        parts = re.fullmatch(r"([0-9a-f]{64})  (.+)", line)
+        if parts is None or leads_out(parts[2]):
+            is_whole = False
+        if parts is not None:
+            sums[parts[2]] = parts[1]
+    if not is_whole or not {SCORES, ITEMS, RUN} <= sums.keys():
+        yield f"{SUMS} was changed"
+    for name, sha256 in sums.items():
+        if not (folder / name).is_file():
+            yield f"{name} is missing"
+        elif sha256_of(folder / name) != sha256:
+            yield f"{name} was changed"
+
+
+def read(folder: Path) -> Run:
+    """Read a run."""
+    try:
+        facts = read_json(folder / RUN)
+        _check_version(folder, facts)
+        return _read(folder, facts)
+    except RunError:
+        raise
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError, FileNotFoundError) as error:
+        raise RunError(f"{folder} is not a run, or was changed: {type(error).__name__}: {error}") from error
+
+
+def _check_version(folder: Path, facts: Values) -> None:
+    if facts["form"] != FORM or facts["version"] != __version__:
+        raise RunError(
+            f"{folder} was made by halluscope {short_repr(facts['version'])}, but this is {__version__}, which may "
+            "score differently. Install the version that made it."
+        )
+
+
+def _read(folder: Path, facts: Values) -> Run:
+    benchmark = registry.benchmark(facts["benchmark"])
+    key = registry.first_dataset(benchmark).key
+    lines = [item for _, item in json_rows(folder / ITEMS)]
+    matched: Matched[Any] = Matched(
+        facts["responses"],
+        [SimpleNamespace(**{column: line[column] for column in key}) for line in lines],
+        [line[RESPONSE] for line in lines],
+        **facts["matched"],
+    )
+    inputs = _with_paths(benchmark, facts[INPUTS], folder)
+    for name in lines[0][INPUTS]:
+        inputs[name] = [line[INPUTS][name] for line in lines]
+    scores = Result(_with_undefined(read_json(folder / SCORES), benchmark.scores))
+    del scores["responses"]
+    return Run(
+        benchmark,
+        Ready(matched, inputs),
+        _with_paths(benchmark, facts["options"], folder),
+        record=_read_record(folder, facts, lines),
+        scores=scores,
+        found=[_found(line) for line in lines],
+        about=facts,
+    )
+
+
+def _read_record(folder: Path, facts: Values, lines: Sequence[Values]) -> Record:
+    """Return what the judges of a run said."""
+    record = Record()
+    if facts["voters"]:
+        record.poll = VoteResult.read([line[BALLOTS] for line in lines], facts["voters"])
+    if facts["grader"]:
+        key, greedy = facts["grader"]
+        record.read(KnownJudge(key, greedy), (reply for _, reply in json_rows(folder / REPLIES)))
+    return record
+
+
+def _found(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was found in a row, with the columns that identify it."""
+    return {name: value for name, value in line.items() if name not in (RESPONSE, BALLOTS, INPUTS)}
+
+
+def view(run: Run) -> list[Item]:
+    """Return a run's rows as they are shown."""
+    rows = [jsonable(item) for item in items(run)]
+    voters = run.record.poll.metadata if run.record.poll else None
+    return list(run.benchmark.module("report").items(rows, run.options, voters))

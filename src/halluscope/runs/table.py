@@ -4,8 +4,7 @@ What a preset shows of a benchmark is declared in the benchmark's class (`Benchm
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,27 +16,50 @@ from halluscope.reporting.printed import Printed
 from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, is_defined, scored
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.runs.comparing import Rescored, compare_each_two, corrected, rescored
-from halluscope.runs.folder import Run, check, folders
-from halluscope.sanitize import short_repr
+from halluscope.runs.folder import check, folders
+from halluscope.runs.run import Run
+from halluscope.sanitize import one_line, short_repr, typed
 from halluscope.stats.bootstrap import Bootstrap
 
 # Keys of a signature that may differ between models in one column
 MAY_DIFFER = ("responses", "interval", "seeds", "unfinished", "version")
 
+# Keys that say which rows were scored -> what it means that they differ
+ROWS = {
+    "data": "other images or questions",
+    "part": "other parts of the dataset",
+    "sampling": "other samplings",
+    "questions": "other versions of the questions",
+    "prompts": "other prompts",
+    "form": "other forms of the questions",
+}
+CONVENTION = "scored by other conventions"
+
 ARROWS = {HIGHER: " \u2191", LOWER: " \u2193", None: ""}
+
+FEW_KINDS = 3  # of up to so many kinds of runs, the commands for a table of each are said
 
 
 @dataclass(frozen=True)
 class Columns:
-    """A benchmark's columns, and its runs."""
+    """The runs of a benchmark, and its columns."""
 
+    name: str  # of the benchmark; with the config, as in "pope:gqa", where runs are about several
     benchmark: Benchmark
-    columns: Sequence[Column]
-    runs: Mapping[str, Run]  # by the model's name
+    runs: dict[str, Run]  # by the model's name
+    folders: dict[str, Path]  # likewise
+    columns: Sequence[Column] = ()
+
+    @property
+    def title(self) -> str:
+        config = self.name.partition(":")[2]
+        if config:
+            return f"{self.benchmark.title} ({config})"
+        return self.benchmark.title
 
     def head(self, column: Column) -> str:
         """Return a column's name, with the arrow that says which direction is better."""
-        name = f"{self.benchmark.title} {column.head}"
+        name = f"{self.title} {column.head}"
         if column.head.startswith(self.benchmark.title):
             name = column.head
         return name + ARROWS[self.benchmark.better(column.score)]
@@ -61,7 +83,8 @@ def table(paths: Sequence[str | Path], preset: str = "", scores: Sequence[str] =
         paths: folders of runs, or folders of such folders; a row per model, in this order.
         preset: which scores are shown: "decoding" or "preference", as benchmarks declare them; "" for each benchmark's
             principal score.
-        scores: the scores to show instead, each as "benchmark/score".
+        scores: the scores to show instead, each as "benchmark/score"; as "benchmark:config/score" where the runs are
+            about several configs of its dataset.
 
     Returns:
         Model -> the scores by "benchmark/score", fractions in [0, 1] or points. A score is highlighted if it is the
@@ -75,10 +98,10 @@ def table(paths: Sequence[str | Path], preset: str = "", scores: Sequence[str] =
         raise ValueError(f"preset is {preset!r}, but scores name what is shown; leave one of them out.")
     if preset:
         check_names("There is no preset", [preset], presets())
-    runs = [check(folder) for folder in folders(paths)]
-    by_benchmark = runs_of(runs)
-    models = list(dict.fromkeys(run.name for run in runs))
-    parts = list(parts_of(by_benchmark, preset, scores))
+    runs = {folder: check(folder) for folder in folders(paths)}
+    groups = groups_of(runs)
+    models = list(dict.fromkeys(run.name for run in runs.values()))
+    parts = list(parts_of(groups, preset, scores))
     for part in parts:
         check_alike(part)
 
@@ -92,43 +115,57 @@ def table(paths: Sequence[str | Path], preset: str = "", scores: Sequence[str] =
             best = best_of(part, column, compared)
             for row, model in zip(rows, models, strict=True):
                 number = part.number(column, model)
-                values[model][f"{part.benchmark.name}/{column.score}"] = number.value
+                values[model][f"{part.name}/{column.score}"] = number.value
                 row.append(number._replace(best=model == best))
-    shown = Table("scores", header, rows, ranked=True, intervals=header[1:])
-    report: Report = [shown, Notes(list(notes(parts, by_benchmark, preset)))]
+    scores_of_models = Table("scores", header, rows, ranked=True, intervals=header[1:])
+    report: Report = [scores_of_models, Notes(list(notes(parts, groups, preset)))]
     return Printed(values, report, [{"model": model, **values[model]} for model in models])
 
 
 # Which runs, which columns
 
 
-def runs_of(runs: Sequence[Run]) -> dict[str, dict[str, Run]]:
-    """Return runs by the names of their benchmarks and of their models."""
-    by_benchmark: dict[str, dict[str, Run]] = {}
-    for run in runs:
-        of_benchmark = by_benchmark.setdefault(run.benchmark.name, {})
-        if run.name in of_benchmark:
+def groups_of(runs: Mapping[Path, Run]) -> list[Columns]:
+    """Return runs by their benchmarks, and by the configs of these where several are among them."""
+    configs: dict[str, set[str]] = {}
+    for run in runs.values():
+        configs.setdefault(run.benchmark.name, set()).add(config_of(run))
+    groups: dict[str, Columns] = {}
+    for folder, run in runs.items():
+        name = run.benchmark.name
+        config = config_of(run)
+        if len(configs[name]) > 1 and config:
+            name = f"{name}:{config}"
+        group = groups.setdefault(name, Columns(name, run.benchmark, {}, {}))
+        if run.name in group.runs:
             raise RunError(
-                f"Two runs are of {run.benchmark.title} by {short_repr(run.name)}; expected one. Leave one out, or "
-                "score it under another name: --responses NAME=FILE."
+                f"Two runs are of {group.title} by {short_repr(run.name)}: {group.folders[run.name]} and {folder}; "
+                "expected one. Leave one out, or score it under another name: --responses NAME=FILE."
             )
-        of_benchmark[run.name] = run
-    return by_benchmark
+        group.runs[run.name] = run
+        group.folders[run.name] = folder
+    return list(groups.values())
 
 
-def parts_of(
-    by_benchmark: Mapping[str, Mapping[str, Run]], preset: str, scores: Sequence[str]
-) -> Iterator[Columns]:
+def config_of(run: Run) -> str:
+    """Return the config of the dataset that was built; "" if that is not known, or there are several."""
+    configs = {build["config"] for build in run.ready.matched.built}
+    if len(configs) == 1:
+        return str(configs.pop())
+    return ""
+
+
+def parts_of(groups: Sequence[Columns], preset: str, scores: Sequence[str]) -> Iterator[Columns]:
     """Yield the columns of each benchmark, in the order in which they are shown."""
     if scores:
-        yield from named(by_benchmark, scores)
+        yield from named(groups, scores)
         return
     if preset:
-        yield from of_preset(by_benchmark, preset)
+        yield from of_preset(groups, preset)
         return
-    for name, runs in by_benchmark.items():
-        benchmark = registry.benchmark(name)
-        yield Columns(benchmark, [Column(benchmark.principal, benchmark.principal)], runs)
+    for group in groups:
+        principal = group.benchmark.principal
+        yield replace(group, columns=[Column(principal, principal)])
 
 
 def presets() -> dict[str, list[Benchmark]]:
@@ -137,35 +174,36 @@ def presets() -> dict[str, list[Benchmark]]:
     for benchmark in registry.benchmarks():
         for name in benchmark.presets:
             benchmarks.setdefault(name, []).append(benchmark)
-    for name, shown in benchmarks.items():
-        shown.sort(key=lambda benchmark: benchmark.presets[name].place)
+    for name, of_preset in benchmarks.items():
+        of_preset.sort(key=lambda benchmark: benchmark.presets[name].place)
     return benchmarks
 
 
-def of_preset(by_benchmark: Mapping[str, Mapping[str, Run]], preset: str) -> Iterator[Columns]:
+def of_preset(groups: Sequence[Columns], preset: str) -> Iterator[Columns]:
     """Yield the columns that a preset shows."""
-    shown = presets()[preset]
-    if not any(benchmark.name in by_benchmark for benchmark in shown):
-        names = ", ".join(benchmark.name for benchmark in shown)
+    parts = [group for group in groups if preset in group.benchmark.presets]
+    if not parts:
+        names = ", ".join(benchmark.name for benchmark in presets()[preset])
         raise RunError(
             f"No run is of a benchmark that the preset {preset!r} shows; expected runs of {names}."
         )
-    for benchmark in shown:
-        if benchmark.name in by_benchmark:
-            yield Columns(benchmark, benchmark.presets[preset].columns, by_benchmark[benchmark.name])
+    parts.sort(key=lambda group: group.benchmark.presets[preset].place)
+    for group in parts:
+        yield replace(group, columns=group.benchmark.presets[preset].columns)
 
 
-def named(by_benchmark: Mapping[str, Mapping[str, Run]], scores: Sequence[str]) -> Iterator[Columns]:
+def named(groups: Sequence[Columns], scores: Sequence[str]) -> Iterator[Columns]:
     """Yield the columns that the user names."""
+    by_name = {group.name: group for group in groups}
     columns: dict[str, list[Column]] = {}
     for text in scores:
         name, _, score = text.partition("/")
-        if name not in by_benchmark:
+        if name not in by_name:
             raise ValueError(
                 f"There is no run of {short_repr(name)}, of which {short_repr(text)} names a score; expected "
-                f"BENCHMARK/SCORE with one of {', '.join(by_benchmark)}."
+                f"BENCHMARK/SCORE with one of {', '.join(by_name)}."
             )
-        known = next(iter(by_benchmark[name].values())).scores
+        known = next(iter(by_name[name].runs.values())).scores
         if not isinstance(known.get(score), int | float):
             numbers = [key for key, value in known.items() if isinstance(value, float)]
             raise ValueError(
@@ -173,7 +211,7 @@ def named(by_benchmark: Mapping[str, Mapping[str, Run]], scores: Sequence[str]) 
             )
         columns.setdefault(name, []).append(Column(score, score))
     for name, of_benchmark in columns.items():
-        yield Columns(registry.benchmark(name), of_benchmark, by_benchmark[name])
+        yield replace(by_name[name], columns=of_benchmark)
 
 
 # What may stand in one column
@@ -181,19 +219,44 @@ def named(by_benchmark: Mapping[str, Mapping[str, Run]], scores: Sequence[str]) 
 
 def check_alike(part: Columns) -> None:
     """Refuse models that were asked or scored in different ways."""
-    for first, second in combinations(part.runs.values(), 2):
-        keys = first.keys
-        others = second.keys
-        differing = []
-        for key in keys | others:
-            if key not in MAY_DIFFER and keys.get(key) != others.get(key):
-                differing.append(f"{key} is {keys.get(key, 'not set')} and {others.get(key, 'not set')}")
-        if differing:
-            raise RunError(
-                f"The runs of {part.benchmark.title} by {short_repr(first.name)} and {short_repr(second.name)} cannot "
-                f"stand in one column: {'; '.join(differing)}. Score the same images and questions with the same "
-                "options, or make two tables."
-            )
+    kinds: dict[tuple[tuple[str, str], ...], list[str]] = {}  # how runs were scored -> their models
+    for model, run in part.runs.items():
+        choices = [(key, value) for key, value in run.keys.items() if key not in MAY_DIFFER]
+        kinds.setdefault(tuple(sorted(choices)), []).append(model)
+    if len(kinds) < 2:
+        return
+    lines = [f"The runs of {part.title} cannot stand in one column:"]
+    differing = differing_keys(part)
+    for key in differing:
+        values: dict[str, list[str]] = {}
+        for model, run in part.runs.items():
+            values.setdefault(run.keys.get(key, "not set"), []).append(model)
+        texts = [f"{value} ({', '.join(map(one_line, models))})" for value, models in values.items()]
+        lines.append(f"{key} is {' and '.join(texts)}: {ROWS.get(key, CONVENTION)}.")
+    if any(key in ROWS for key in differing):
+        lines.append("Score responses to the same images and questions, or make a table of each kind:")
+    else:
+        lines.append("Score all with the same options, or make a table of each kind:")
+    if len(kinds) > FEW_KINDS:
+        lines[-1] = lines[-1].removesuffix(":") + ", by the folders of its runs."
+    else:
+        for models in kinds.values():
+            words = ["table"]
+            words += [str(part.folders[model]) for model in models]
+            lines.append(f"`{typed(words)}`")
+    raise RunError("\n".join(lines))
+
+
+def differing_keys(part: Columns) -> list[str]:
+    """Return the keys of the signature in which runs differ, though they may not."""
+    keys: list[str] = []
+    for run in part.runs.values():
+        keys += [key for key in run.keys if key not in MAY_DIFFER and key not in keys]
+    differing = []
+    for key in keys:
+        if len({run.keys.get(key) for run in part.runs.values()}) > 1:
+            differing.append(key)
+    return differing
 
 
 # Which is best
@@ -230,39 +293,50 @@ def best_of(part: Columns, column: Column, compared: Mapping[str, Rescored]) -> 
 # What is said below
 
 
-def notes(
-    parts: Sequence[Columns], by_benchmark: Mapping[str, Mapping[str, Run]], preset: str
-) -> Iterator[str]:
+def notes(parts: Sequence[Columns], groups: Sequence[Columns], preset: str) -> Iterator[str]:
     """Yield for each benchmark how its scores were made, and what the table lacks."""
     for part in parts:
-        run = next(iter(part.runs.values()))
-        how = []
-        for key, value in run.keys.items():
-            if key not in MAY_DIFFER:
-                how.append(f"{key} {value}")
-        yield f"{part.benchmark.title}: {', '.join(how)}"
-        lengths = []
-        others = []
-        for model, scored_run in part.runs.items():
-            words = scored_run.scores.get(MEAN_WORDS)
-            if is_defined(words):
-                lengths.append(f"{model} {words:.1f}")
-            count = scored_run.scores.get("other_prompts")
-            if count:
-                others.append(f"{model} {count:,}")
-        if lengths:
-            yield f"  words per response: {', '.join(lengths)}"
-        if others:
-            yield f"  responses to other prompts than the dataset's, which may differ: {', '.join(others)}"
+        yield from notes_on(part)
     if preset:
-        shown = [benchmark.name for benchmark in presets()[preset]]
-        lacking = [name for name in shown if name not in by_benchmark]
+        in_preset = [benchmark.name for benchmark in presets()[preset]]
+        names = list(dict.fromkeys(group.benchmark.name for group in groups))
+        lacking = [name for name in in_preset if name not in names]
         if lacking:
             yield f"There are no runs of {', '.join(lacking)}."
-        left_out = [name for name in by_benchmark if name not in shown]
+        left_out = [name for name in names if name not in in_preset]
         if left_out:
             yield f"The preset {preset} does not show the runs of {', '.join(left_out)}."
     yield (
         "A score is highlighted if it is the best of its column, and better than the next beyond chance (paired, "
         "Holm)."
     )
+
+
+def notes_on(part: Columns) -> Iterator[str]:
+    """Yield how a benchmark's scores were made, and which are undefined."""
+    first = next(iter(part.runs.values()))
+    choices = [f"{key} {value}" for key, value in first.keys.items() if key not in MAY_DIFFER]
+    yield f"{part.title}: {', '.join(choices)}"
+    lengths = []
+    other_prompts = []
+    for model, run in part.runs.items():
+        words = run.scores.get(MEAN_WORDS)
+        if is_defined(words):
+            lengths.append(f"{model} {words:.1f}")
+        count = run.scores.get("other_prompts")
+        if count:
+            other_prompts.append(f"{model} {count:,}")
+    if lengths:
+        yield f"  words per response: {', '.join(lengths)}"
+    if other_prompts:
+        yield f"  responses to other prompts than the dataset's, which may differ: {', '.join(other_prompts)}"
+    for column in part.columns:
+        undefined = []
+        for model in part.runs:
+            if not is_defined(part.number(column, model).value):
+                undefined.append(model)
+        if undefined:
+            yield (
+                f"  {column.head} is undefined for {', '.join(undefined)}: responses that it needs are missing or "
+                "unreadable"
+            )

@@ -12,7 +12,8 @@ from halluscope.errors import RunError
 from halluscope.reporting.printed import Printed
 from halluscope.reporting.tables import Cell, Notes, Report, Table, Values, plain, share
 from halluscope.runs.comparing import common_rows
-from halluscope.runs.folder import Run, benchmark_of, checked, view
+from halluscope.runs.folder import checked, view
+from halluscope.runs.run import Run, benchmark_of
 from halluscope.sanitize import one_line, short_repr
 from halluscope.stats import items as statistics
 from halluscope.stats.ratios import Floats
@@ -132,14 +133,14 @@ def values_of(runs: Mapping[str, Run], rows: Mapping[str, Sequence[int]], score:
 
 def table_of(run: Run, rows: Sequence[int], measured: Measured) -> list[dict[str, Any]]:
     """Return what is known and measured of each row."""
-    shown = view(run)
+    items = view(run)
     is_suspect = measured.is_suspect
     table = []
     for number, row in enumerate(rows):
         values = run.found[row]
         item: dict[str, Any] = {
-            "id": shown[row].id,
-            "question": shown[row].question,
+            "id": items[row].id,
+            "question": items[row].question,
             "label": values.get(run.benchmark.target, values.get("label")),
         }
         item.update(measured.of(number))

@@ -192,6 +192,23 @@ def row_of_authors(query: Mapping[str, Any], annotation: Mapping[str, Any]) -> d
     }
 
 
+# Which rows -> their ids
+PARTS = {
+    "all": range(1, 15_221),
+    "descriptions": range(1, 1_005),
+    "questions": range(1_005, 15_221),
+}
+
+
+def part_with_ids(ids: Sequence[str]) -> str | None:
+    """Return which rows have these ids, in any order; None if they are not those of one part."""
+    numbers = sorted(int(id) for id in ids if id.isdecimal())
+    for part, expected in PARTS.items():
+        if len(ids) == len(expected) and numbers == list(expected):
+            return part
+    return None
+
+
 def is_image(name: str) -> bool:
     """Whether an image file is named as AMBER's are."""
     return IMAGE_NAME.fullmatch(name) is not None

@@ -242,6 +242,13 @@ class.
         """Whether an image file is named as AMBER's are."""
         return data.is_image(name)
 
+    def known_ids(self, ids: Sequence[str]) -> tuple[str, str, bool] | None:
+        """Say which rows some ids are, and of which dataset, as a whole; None if they are not all rows or questions."""
+        part = data.part_with_ids(ids)
+        if part is None:
+            return None
+        return part, "amber", False
+
     def subject(self, row: Mapping[str, Any]) -> str:
         """Return the subject of a row's question, for its negation; "" where it is not known."""
         return data.subject_of(row)

@@ -90,7 +90,12 @@ class HallusionBenchReport(JudgedReport):
     # Results
 
     def tables(
-        self, results: Named, rows: Sequence[Any] = (), protocol: str = OFFICIAL, **options: Any
+        self,
+        results: Named,
+        rows: Sequence[Any] = (),
+        protocol: str = OFFICIAL,
+        details: bool = True,
+        **options: Any,
     ) -> list[Table]:
         with_coin = list(results)
         if rows:
@@ -98,12 +103,14 @@ class HallusionBenchReport(JudgedReport):
         best = ranked(with_coin, "aAcc")
         groups = group_table(results, "aAcc")
         header = [PAPER_NAMES.get(name, name) for name in groups.header]
-        return [
+        tables = [
             table(best, self.columns, name="table 2"),
             table(best, ANALYSIS, self.metric.is_points, name="table 3"),
-            self.categories(results),
-            groups._replace(header=header),
         ]
+        if details:
+            tables.append(self.categories(results))
+        tables.append(groups._replace(header=header))
+        return tables
 
     def categories(self, results: Named) -> Table:
         """Return the table of the scores in each category."""

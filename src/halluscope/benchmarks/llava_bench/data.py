@@ -8,7 +8,9 @@ from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, json_rows
 from halluscope.reading.fields import Fields
 from halluscope.reading.rows import Row, Rows
+from halluscope.responses.column_facts import plain_question
 from halluscope.sanitize import short_repr
+from halluscope.signature import data_of
 from halluscope.validation import is_id
 
 # In the order in which the paper prints them
@@ -55,6 +57,16 @@ class Questions(Rows[Question]):
 
 
 QUESTIONS = Questions()
+
+
+# The digest of all questions, each once
+KNOWN_QUESTIONS = "llava_bench-51-b4dab572"
+
+
+def are_all_questions(questions: Sequence[str]) -> bool:
+    """Whether these are the questions of questions.jsonl, in any order."""
+    different = {plain_question(question) for question in questions}
+    return data_of("llava_bench", [[question] for question in different]) == KNOWN_QUESTIONS
 
 
 def complete(rows: Sequence[Question], contexts: Readable, answers: Readable) -> list[Question]:

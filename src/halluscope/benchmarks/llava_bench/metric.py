@@ -13,14 +13,16 @@ import numpy as np
 
 from halluscope.benchmark import Column, Dataset, Judges, Preset, Score
 from halluscope.benchmarks.llava_bench import reading
-from halluscope.benchmarks.llava_bench.data import CATEGORIES, QUESTIONS, Question
+from halluscope.benchmarks.llava_bench.data import CATEGORIES, QUESTIONS, Question, are_all_questions
 from halluscope.benchmarks.llava_bench.reading import HIGHEST, MODEL, PROMPTS, REFERENCE, plain_rating
+from halluscope.files.opening import json_rows
 from halluscope.judged import AUTHORS, OURS, PART, Adds, Judged, JudgedOptions, name_of
 from halluscope.judging.options import given_verdicts_option, judge_option, max_tokens_option
 from halluscope.judging.verdict_prompts import VerdictPrompt
 from halluscope.judging.verdicts import Criterion
 from halluscope.metric import Scores
 from halluscope.options import check_effect, option, takes
+from halluscope.paths import path_of
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.sanitize import short_repr
 from halluscope.stats.intervals import AMOUNT, Counts, Range
@@ -145,6 +147,26 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
     judge_prompts = PROMPTS
     counted = {MODEL_MEAN: ("rated", "model_points"), REFERENCE_MEAN: ("rated", "reference_points")}
 
+    # The dataset's rows
+
+    def inputs(
+        self,
+        rows: Sequence[Any],
+        *,
+        ratings: Any = None,
+        responses: str = "",
+        answer_ids: Sequence[str] = (),
+    ) -> dict[str, Any]:
+        """Return the arguments of `compute` for rows; a file or run with ratings is read for them.
+
+        Args:
+            answer_ids: what each response is called in its file; () if that is not known.
+        """
+        if answer_ids and isinstance(ratings, str | Path) and path_of(ratings).is_file():
+            answers = {row.id: answer for row, answer in zip(rows, answer_ids, strict=True)}
+            check_reviewed(path_of(ratings), responses, answers)
+        return super().inputs(rows, ratings=ratings, responses=responses)
+
     # What a judge is asked
 
     def judge_prompt(self, options: LLaVABenchOptions, of_given_texts: bool = False) -> VerdictPrompt:
@@ -189,6 +211,12 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
             values["id"] = row["question_id"]
         return values
 
+    def known(self, questions: Sequence[str]) -> tuple[str, str, bool] | None:
+        """Say of which dataset some questions are; None if they are not LLaVA-Bench's, or not all of them."""
+        if not are_all_questions(questions):
+            return None
+        return "", "llava_bench", False
+
     # Scores
 
     def adds(self, values: Mapping[str, Floats]) -> dict[str, Adds]:
@@ -230,6 +258,25 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
 
     def identity(self, row: Question) -> tuple[Any, ...]:
         return (row.id, row.file_name, row.question, row.category, row.context or "", row.answer or "")
+
+
+def check_reviewed(file: Path, responses: str, answers: Mapping[int, str]) -> None:
+    """Check that a file's reviews are of these responses, where they say which they are of.
+
+    Args:
+        responses: the name of the responses.
+        answers: what they are called in their file, by their questions' ids.
+    """
+    for where, review in json_rows(file):
+        if not isinstance(review, Mapping) or "answer2_id" not in review:
+            continue
+        expected = answers.get(review.get("question_id", -1))
+        if expected is not None and review["answer2_id"] != expected:
+            raise ValueError(
+                f"{where}: answer2_id is {short_repr(review['answer2_id'])}, but the answer_id of {responses} is "
+                f"{short_repr(expected)} there: these are ratings of other responses. Name the reviews of "
+                f"{responses}: one file of --ratings for each of --responses, in the same order."
+            )
 
 
 METRIC = LLaVABench()

@@ -163,6 +163,8 @@ existence, count, position and color.
         answered = {row.subtask for row in rows}
         return sum(SUBTASKS[subtask] for subtask in answered)
 
+    whole = "both questions about an image"
+
     def set_of(self, row: Question) -> str:
         """Return a question's set, which is answered whole or not at all."""
         return row.subtask

@@ -8,22 +8,24 @@ rules know about English is in `lexical.toml`, next to this module.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
 from halluscope.cores import map_texts
 from halluscope.judging import votes
-from halluscope.judging.judge import Answered, Pairs
+from halluscope.judging.judge import Answered, Pairs, Voter
 from halluscope.judging.lexical import absence, across, rules, spelling
 from halluscope.judging.lexical.cues import Reading
-from halluscope.judging.lexical.sentences import Candidate, Sentence, sentences
+from halluscope.judging.lexical.sentences import Candidate, Compound, Sentence, sentences
 from halluscope.judging.lexical.tables import (
     GRAMMAR,
     SPELLING,
+    Cue,
+    PhraseMatch,
+    PlaceFinder,
     compound_phrases,
     cue_phrases,
-    finder,
     forms,
     object_phrases,
     tables,
@@ -37,7 +39,8 @@ RULES_VERSION = 5
 TEXTS_A_BATCH = 256
 
 
-class Mention(NamedTuple):
+@dataclass(slots=True)
+class Mention:
     """A place where a text names a class."""
 
     object: str  # the class, by its name in the vocabulary
@@ -47,14 +50,14 @@ class Mention(NamedTuple):
     rule: str = ""  # the rule that takes the mention back, such as "negated"; "" if the object is implied
 
 
-class LexicalJudge:
+class LexicalJudge(Voter):
     """Votes yes if a text mentions a class and no rule takes the mention back.
 
     Only the class that a question asks about matters, not the question's wording.
 
     >>> from halluscope import vocabularies
     >>> judge = LexicalJudge(vocabularies.load("coco"))
-    >>> [(found.object, found.rule) for found in judge.mentions("A man without a dog waits for the bus.")]
+    >>> [(mention.object, mention.rule) for mention in judge.mentions("A man without a dog waits for the bus.")]
     [('person', ''), ('dog', 'negated'), ('bus', 'hypothetical')]
     """
 
@@ -64,62 +67,83 @@ class LexicalJudge:
         import hashlib
 
         self._classes = vocabulary.classes
-        self._column = {cls: i for i, cls in enumerate(self._classes)}
+        self._column = {cls: column for column, cls in enumerate(self._classes)}
         self._implied: dict[str, list[int]] = {}  # text -> the numbers of the classes that it implies
-        # "Cabinet/shelf" holds two words for the class
-        names = {cls: cls.split("/") for cls in self._classes}
-        words = {cls: _spellings([*names[cls], *vocabulary.mentions.get(cls, ())]) for cls in names}
-        self._names = frozenset().union(*map(_all_forms, names.values()))
+        names: set[str] = set()
+        words = {}
+        for cls in self._classes:
+            own_names = cls.split("/")  # "Cabinet/shelf" holds two words for the class
+            names |= _all_forms(own_names)
+            words[cls] = _spellings(own_names + list(vocabulary.mentions.get(cls, ())))
+        self._names = frozenset(names)
         self._meant = _misspellings(words, self._names)
         self._objects = object_phrases(words)
         self._compounds = compound_phrases()
         self._cues = cue_phrases()
         self._inverted = GRAMMAR.inverted | GRAMMAR.orders
-        self._places = finder(
+        self._finder = PlaceFinder(
             self._cues.beginnings
             | self._objects.beginnings
             | self._compounds.beginnings
-            | {(verb, what) for verb in GRAMMAR.orders for what in GRAMMAR.ordered}
+            | {(verb, thing) for verb in GRAMMAR.orders for thing in GRAMMAR.ordered}
             | {(verb,) for verb in GRAMMAR.inverted}
         )
         known = json.dumps([words, tables()], sort_keys=True)
-        self.key = f"lexical-{RULES_VERSION}-{hashlib.sha256(known.encode()).hexdigest()[:8]}"
+        self._digest = hashlib.sha256(known.encode()).hexdigest()[:8]
+
+    @property
+    def key(self) -> str:
+        return f"lexical-{RULES_VERSION}-{self._digest}"
 
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
         """Vote on each pair once; a text is read once for all its questions, also for those of a later call."""
-        asked = np.array([self._column[question.object] for question in questions], dtype=np.int64)
+        columns = np.array([self._column[question.object] for question in questions], dtype=np.int64)
         order = np.argsort(pairs[:, 0], kind="stable")
         rows, starts = np.unique(pairs[order, 0], return_index=True)
-        new = list(dict.fromkeys(text for row in rows if (text := texts[row]) not in self._implied))
-        reading = zip(new, map_texts(self._columns_in, new), strict=True)
+        reading = self._read_new([texts[row] for row in rows])
         for indices in np.split(order, starts[TEXTS_A_BATCH::TEXTS_A_BATCH]):
             batch, text_of = np.unique(pairs[indices, 0], return_inverse=True)
             present = np.full((len(batch), len(self._classes)), votes.NO, dtype=np.int8)
-            for i, row in enumerate(batch):
+            for place, row in enumerate(batch):
                 while texts[row] not in self._implied:
-                    self._implied.update([next(reading)])
-                present[i, self._implied[texts[row]]] = votes.YES
-            yield indices, present[text_of, asked[pairs[indices, 1]]]
+                    text, implied = next(reading)
+                    self._implied[text] = implied
+                present[place, self._implied[texts[row]]] = votes.YES
+            yield indices, present[text_of, columns[pairs[indices, 1]]]
+
+    def _read_new(self, texts: Iterable[str]) -> Iterator[tuple[str, list[int]]]:
+        """Return the texts that were not read before, each with the numbers of the classes that it implies."""
+        unread = []
+        for text in dict.fromkeys(texts):
+            if text not in self._implied:
+                unread.append(text)
+        return zip(unread, map_texts(self._columns_in, unread), strict=True)
 
     def _columns_in(self, text: str) -> list[int]:
         """Return the numbers of the classes that a text implies."""
-        return sorted({self._column[found.object] for found in self.mentions(text) if found.implied})
+        implied = set()
+        for mention in self.mentions(text):
+            if mention.implied:
+                implied.add(self._column[mention.object])
+        return sorted(implied)
 
     def mentions(self, text: str) -> list[Mention]:
         """Return all mentions in a text, in their order, including those that a rule takes back."""
-        found: list[Candidate] = []
-        read = [*sentences(text)]
+        candidates: list[Candidate] = []
+        read = list(sentences(text))
         for sentence in read:
-            self._read(sentence, found)
+            self._read(sentence, candidates)
         across.take_back_asked(read)
         across.take_back_listed(read)
-        across.take_back_other_senses(read, found, self._names)
-        across.take_back_parts(found)
-        return [
-            Mention(cls, mention.spans[0][0], mention.spans[-1][1], not mention.rule, mention.rule)
-            for mention in found
-            for cls in mention.classes
-        ]
+        across.take_back_other_senses(read, candidates, self._names)
+        across.take_back_parts(candidates)
+        mentions = []
+        for candidate in candidates:
+            start = candidate.spans[0][0]
+            end = candidate.spans[-1][1]
+            for cls in candidate.classes:
+                mentions.append(Mention(cls, start, end, not candidate.rule, candidate.rule))
+        return mentions
 
     def explain(self, text: str) -> list[dict[str, str | int | None]]:
         """Return which rule took which mention back.
@@ -130,90 +154,130 @@ class LexicalJudge:
         """
         return [
             {
-                "class": cls,
-                "start": start,
-                "end": end,
-                "words": text[start:end],
-                "taken_back_by": rule or None,
+                "class": mention.object,
+                "start": mention.start,
+                "end": mention.end,
+                "words": text[mention.start : mention.end],
+                "taken_back_by": mention.rule or None,
             }
-            for cls, start, end, _, rule in self.mentions(text)
+            for mention in self.mentions(text)
         ]
 
     def close(self) -> None:
         """Forget the texts that were read."""
         self._implied.clear()
 
-    def _read(self, sentence: Sentence, found: list[Candidate]) -> None:
+    def _read(self, sentence: Sentence, candidates: list[Candidate]) -> None:
         """Add the mentions in one sentence, each with the rule that takes it back."""
         words = sentence.words
         if not self._meant.keys().isdisjoint(words):
             words[:] = [self._meant.get(word, word) for word in words]
-        indices = self._places(words)
-        for first in indices:
-            if inside := self._compounds.at(words, first):
-                for star, rule in inside[1]:
-                    sentence.compounds.setdefault(first + star, (first, inside[0], rule))
-        reading = Reading(sentence, found)
+        places = self._finder.places(words)
+        self._find_compounds(sentence, places)
+        rules.look_for_list(sentence)
         if sentence.hyphened:
-            indices = sorted({*indices, *(index - 1 for index in sentence.hyphened if index)})
-        pictured, end = rules.opens_picture(words), 0
+            # the second part of a name such as "surf-board" is after a hyphen
+            parts = {place - 1 for place in sentence.hyphened if place}
+            places = sorted(parts.union(places))
+        reading = Reading(sentence, candidates)
+        pictured = rules.opens_picture(words)
         missing = absence.opens_absence(words)
-        for index in indices:
-            if index < end:
+        end = 0
+        for place in places:
+            if place < end:
                 continue  # inside the previous phrase
-            if 0 < pictured <= index:
+            if 0 < pictured <= place:
                 reading.open(pictured, rules.PICTURE)
                 pictured = 0
-            if 0 < missing <= index:
+            if 0 < missing <= place:
                 reading.open(missing, absence.ABSENCE)
                 missing = 0
-            end = index + 1
-            reading.move_to(index)
-            cue = self._cues.at(words, index)
-            if cue and self._cuts_name(sentence, index, cue[0]):
-                alone = self._cues.at([words[index]], 0)  # "no" in "no parking meters"
-                cue = (index + 1, alone[1]) if alone else None
-            if (cue is None or cue[1].reach == "picture") and (named := self._named(sentence, index)):
-                end = named[0]
-                reading.add(index, *named)
-            if cue and reading.apply(index, *cue):
-                end = cue[0]
-            elif words[index] in self._inverted and rules.opens_hypothesis(words, index):
-                reading.open(end, rules.HYPOTHESIS)
+            end = self._read_at(place, reading)
             reading.skip_to(end)
 
-    def _cuts_name(self, sentence: Sentence, begun: int, end: int) -> bool:
-        """Whether a phrase ends within a class name that begins in it: "is a toy" in "there is a toy bear"."""
-        for index in range(begun + 1, end):
-            named = self._named(sentence, index)
-            if named is not None and named[0] > end:
-                return True
-        return False
+    def _find_compounds(self, sentence: Sentence, places: Iterable[int]) -> None:
+        for start in places:
+            match = self._compounds.at(sentence.words, start)
+            if match is None:
+                continue
+            for part in match.meaning:
+                compound = Compound(start, match.end, part.rule)
+                sentence.compounds.setdefault(start + part.place, compound)
 
-    def _named(self, sentence: Sentence, index: int) -> tuple[int, tuple[str, ...]] | None:
-        """Return the end and the classes of the longest class name at this place; "surf-board" is "surfboard" too."""
-        found = self._objects.at(sentence.words, index)
-        if index + 1 in sentence.hyphened and (found is None or found[0] == index + 1):
-            classes = self._objects.meanings.get(("".join(sentence.words[index : index + 2]),))
-            return found if classes is None else (index + 2, classes)
-        return found
+    def _read_at(self, place: int, reading: Reading) -> int:
+        """Read what begins at a place, a class name or a cue; return where it ends."""
+        words = reading.words
+        end = place + 1
+        reading.move_to(place)
+        cue = self._cue_at(place, reading.sentence)
+        if cue is None or cue.meaning.reach == "picture":
+            named = self._named(reading.sentence, place)
+            if named is not None:
+                end = named.end
+                reading.add(place, named.end, named.meaning)
+        if cue is not None and reading.apply(place, cue.end, cue.meaning):
+            return cue.end
+        if words[place] in self._inverted and rules.opens_hypothesis(words, place):
+            reading.open(end, rules.HYPOTHESIS)
+        return end
 
+    def _cue_at(self, place: int, sentence: Sentence) -> PhraseMatch[Cue] | None:
+        """Return the cue that begins at a place, unless it ends within a class name that begins in it.
 
-def _all_forms(phrases: Iterable[str]) -> set[str]:
-    """Return words and phrases as a sentence would hold them, singular and plural."""
-    normal = (" ".join(word for one in sentences(phrase) for word in one.words) for phrase in phrases)
-    return {form for phrase in normal if phrase for form in forms(phrase)}
+        So "is a toy" is no cue in "there is a toy bear"; but "no" is one in "no parking meters".
+        """
+        cue = self._cues.at(sentence.words, place)
+        if cue is None:
+            return None
+        for start in range(place + 1, cue.end):
+            named = self._named(sentence, start)
+            if named is not None and named.end > cue.end:
+                alone = self._cues.at([sentence.words[place]], 0)
+                return None if alone is None else PhraseMatch(place + 1, alone.meaning)
+        return cue
 
-
-def _misspellings(words: dict[str, list[str]], names: frozenset[str]) -> dict[str, str]:
-    """Return words that a mistyped letter makes of long words for the classes, each with the word that is meant."""
-    known = {word for phrases in words.values() for word in phrases}
-    long = names | (SPELLING.as_usual & known)
-    meant = spelling.misspellings(sorted(long)) | spelling.common()
-    return {typed: word for typed, word in meant.items() if typed not in known and word in known}
+    def _named(self, sentence: Sentence, place: int) -> PhraseMatch[tuple[str, ...]] | None:
+        """Return the longest class name at this place; "surf-board" is "surfboard" too."""
+        named = self._objects.at(sentence.words, place)
+        if place + 1 not in sentence.hyphened:
+            return named
+        if named is None or named.end == place + 1:
+            joined = "".join(sentence.words[place : place + 2])
+            classes = self._objects.meanings.get((joined,))
+            if classes is not None:
+                return PhraseMatch(place + 2, classes)
+        return named
 
 
 def _spellings(phrases: Iterable[str]) -> list[str]:
     """Return the forms of names; those of two words also as one word: "firehydrant"."""
-    known = _all_forms(phrases)
-    return sorted(known | {form.replace(" ", "") for form in known if form.count(" ") == 1})
+    spellings = _all_forms(phrases)
+    for form in list(spellings):
+        if form.count(" ") == 1:
+            spellings.add(form.replace(" ", ""))
+    return sorted(spellings)
+
+
+def _all_forms(phrases: Iterable[str]) -> set[str]:
+    """Return words and phrases as a sentence would hold them, singular and plural."""
+    all_forms: set[str] = set()
+    for phrase in phrases:
+        words = []
+        for sentence in sentences(phrase):
+            words += sentence.words
+        if words:
+            all_forms.update(forms(" ".join(words)))
+    return all_forms
+
+
+def _misspellings(words: dict[str, list[str]], names: frozenset[str]) -> dict[str, str]:
+    """Return words that a mistyped letter makes of long words for the classes, each with the word that is meant."""
+    known: set[str] = set()
+    for phrases in words.values():
+        known.update(phrases)
+    long = names | (SPELLING.as_usual & known)
+    meant = {}
+    for typed, word in (spelling.misspellings(sorted(long)) | spelling.common()).items():
+        if word in known and typed not in known:
+            meant[typed] = word
+    return meant

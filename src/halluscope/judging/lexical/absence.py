@@ -4,7 +4,7 @@ import itertools
 
 from halluscope.judging.lexical.clauses import is_finite_verb
 from halluscope.judging.lexical.sentences import Candidate
-from halluscope.judging.lexical.tables import ABSENT, GRAMMAR, Cue, at, is_determiner, words_before
+from halluscope.judging.lexical.tables import ABSENT, GRAMMAR, Cue, at, is_determiner, last_of, words_before
 
 ABSENCE = Cue("negated", "clause", keeps_definite=False)
 COPULAS = frozenset({"is", "are", "was", "were"})
@@ -38,11 +38,10 @@ def is_exception(words: list[str], index: int) -> bool:
 
     In "all the dogs are brown except the puppy" it is there: only its colour is another.
     """
-    first = max(0, index - 12)
-    wholes = [place for place in range(first, index) if words[place] in GRAMMAR.every]
-    if not wholes:
+    whole = last_of(words, GRAMMAR.every, max(0, index - 12), index)
+    if whole < 0:
         return False
-    for verb in range(wholes[-1] + 1, index):
+    for verb in range(whole + 1, index):
         if is_finite_verb(words, verb):
             following = words[verb + 1 : index]
             return not following or not ABSENT.where.isdisjoint(following[:4])
@@ -54,29 +53,31 @@ def is_counted_zero(mention: Candidate) -> bool:
     before = words_before(mention.words, mention.index, 5)
     if "of" not in before or ABSENT.counts.isdisjoint(before):
         return False
-    behind = mention.words[mention.end : mention.end + NEAR]
-    return any(verb in ABSENT.counted and value in ABSENT.zeros for verb, value in itertools.pairwise(behind))
+    following = mention.following(NEAR)
+    pairs = itertools.pairwise(following)
+    return any(verb in ABSENT.counted and value in ABSENT.zeros for verb, value in pairs)
 
 
 def is_what_lacks(mention: Candidate) -> bool:
     """Whether an object is what something lacks: "A clock is the only thing that the room lacks"."""
-    behind = mention.words[mention.end : mention.end + NEAR + 4]
-    if at(behind, 0) not in COPULAS:
+    following = mention.following(NEAR + 4)
+    if at(following, 0) not in COPULAS:
+        return False
+    if at(following, 1) not in {"the", "one", "something"}:
         return False
     thing = 1
-    while is_determiner(at(behind, thing)) or at(behind, thing) == "only":
+    while is_determiner(at(following, thing)) or at(following, thing) == "only":
         thing += 1
-    if at(behind, thing) not in ABSENT.things:
+    if at(following, thing) not in ABSENT.things:
         return False
-    if at(behind, 1) not in {"the", "one", "something"}:
-        return False
-    return not ABSENT.lacks.isdisjoint(behind[thing + 1 :])
+    return not ABSENT.lacks.isdisjoint(following[thing + 1 :])
 
 
 def is_denied_presence(mention: Candidate) -> bool:
     """Whether a denial of something known is a denial that it is there: "Neither the cat nor the dog is visible"."""
     words = mention.words
-    if words_before(words, mention.start, 2) == [",", "not"] and not mention.after[:1].isalnum():
+    is_aside = words_before(words, mention.start, 2) == [",", "not"]
+    if is_aside and not mention.after[:1].isalnum():
         return _has_presence(words[: mention.start])  # "Only the rider is visible, not the horse"
     if ABSENT.both_denied.isdisjoint(words[: mention.start]):
         return False

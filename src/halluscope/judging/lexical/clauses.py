@@ -1,6 +1,6 @@
 """Where a clause or a list ends: what a word such as "no", or a picture, still reaches."""
 
-from halluscope.judging.lexical.tables import CLAUSE, GRAMMAR, Cue, at, is_determiner
+from halluscope.judging.lexical.tables import CLAUSE, GRAMMAR, Cue, at, has_plural_ending, is_determiner
 
 # How far after "and" a verb is searched, and how far after a comma a list's last item
 VERB_WITHIN = 12
@@ -12,7 +12,8 @@ FARTHEST = 80
 
 def is_finite_verb(words: list[str], index: int) -> bool:
     """Whether the word at a place is a verb of its own clause: "a cat sleeps", "the cats sleep", "a door is"."""
-    word, before = words[index], at(words, index - 1)
+    word = words[index]
+    before = at(words, index - 1)
     if word in CLAUSE.auxiliaries:
         return True
     if is_determiner(before) or before in CLAUSE.before_noun:
@@ -23,9 +24,7 @@ def is_finite_verb(words: list[str], index: int) -> bool:
 
 
 def _is_plural(word: str) -> bool:
-    if word in CLAUSE.plural_subjects:
-        return True
-    return len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is"))
+    return word in CLAUSE.plural_subjects or has_plural_ending(word)
 
 
 def _has_plural_subject(words: list[str], joint: int, index: int) -> bool:
@@ -40,11 +39,10 @@ def _has_plural_subject(words: list[str], joint: int, index: int) -> bool:
 
 def _has_singular_subject(words: list[str], joint: int, index: int) -> bool:
     """Whether a form in "s" follows a single thing after "and", as in "and a bus splashes her"."""
-    if (
-        words[joint + 1] not in CLAUSE.singular
-        or not words[index].endswith("s")
-        or words[index].endswith("ss")
-    ):
+    verb = words[index]
+    if words[joint + 1] not in CLAUSE.singular:
+        return False
+    if not verb.endswith("s") or verb.endswith("ss"):
         return False
     subject = words[joint + 2 : index]
     if not subject or len(subject) > 3 or not CLAUSE.quantities.isdisjoint(subject):
@@ -88,42 +86,60 @@ def new_clause_after(words: list[str], joint: int, begun: int) -> bool:
     return False
 
 
-def list_goes_on(words: list[str], comma: int, is_denied: bool) -> bool:
+def reaches_past_comma(words: list[str], comma: int, cue: Cue | None, begun: int) -> bool:
+    """Whether a cue in force, whose words begin at `begun`, reaches past a comma."""
+    if cue is None:
+        return _list_goes_on(words, comma, is_denied=False)
+    if cue.reach == "picture" and _pictured_list_goes_on(words, comma, begun):
+        return True
+    return _list_goes_on(words, comma, is_denied=cue.rule in {"negated", "quoted"})
+
+
+def _list_goes_on(words: list[str], comma: int, is_denied: bool) -> bool:
     """Whether a list goes on: "no dogs, cats, or people"; or examples follow: "no animals, such as dogs".
 
     `is_denied` says whether a negation is in force: "no dogs, cats and people" needs no comma before "and".
     """
     if at(words, comma + 1) in CLAUSE.examples:
         return True
-    for index, word in enumerate(words[comma + 1 : comma + 1 + LIST_WITHIN], comma + 1):
+    for index in range(comma + 1, min(len(words), comma + 1 + LIST_WITHIN)):
+        word = words[index]
         if word in {"or", "nor"}:
             return True
-        items = words[comma + 1 : index]
         if word == "and":
-            is_subject = is_denied and words[0] == "no" and not has_verb(words, 0, comma)
-            if is_subject and has_verb(words, index + 1, index + 4) and len(items) <= 3:
-                return True  # "No dogs, cats and birds are allowed"
-            return _ends_bare_list(items, words[index + 1 :], is_denied)
+            if is_denied and _is_denied_subject(words, comma, index):
+                return True
+            return _ends_bare_list(words[comma + 1 : index], words[index + 1 :], is_denied)
         if word in CLAUSE.not_in_list:
             return False
     return False
 
 
+def _is_denied_subject(words: list[str], comma: int, joint: int) -> bool:
+    """Whether a list is the subject of a denial: "No dogs, cats and birds are allowed"."""
+    items = joint - comma - 1
+    if words[0] != "no" or items > 3 or has_verb(words, 0, comma):
+        return False
+    return has_verb(words, joint + 1, joint + 4)
+
+
 def _ends_bare_list(items: list[str], rest: list[str], is_denied: bool) -> bool:
     """Whether bare nouns end a sentence: "no people, cars, and dogs", but not "no people, but a car, and a dog"."""
-    if any(map(is_determiner, items)) or any(map(is_determiner, rest[:2])):
+    if any(is_determiner(word) for word in items + rest[:2]):
         return False
     if not CLAUSE.instead.isdisjoint(items):
         return False
-    if any(is_finite_verb(rest, index) for index in range(len(rest[:2]))):
+    if has_verb(rest, 0, 2):
         return False
     is_list = not items or items[-1] == "," or (is_denied and len(items) <= 3)
-    if is_list and is_denied and at(rest, 1) in GRAMMAR.after_noun:
+    if not is_list:
+        return False
+    if is_denied and at(rest, 1) in GRAMMAR.after_noun:
         return True  # "no forks, knives, and spoons on the table"
-    return is_list and 0 < len(rest) <= 2
+    return 0 < len(rest) <= 2
 
 
-def pictured_list_goes_on(words: list[str], comma: int, begun: int) -> bool:
+def _pictured_list_goes_on(words: list[str], comma: int, begun: int) -> bool:
     """Whether what a picture shows goes on after a comma: "a drawing of a car, a bicycle and a person".
 
     `begun` is the place of the picture. If the picture itself is a later item of a list, as in "a bed, a painting of a
@@ -157,16 +173,7 @@ def _last_joint(words: list[str], comma: int, begun: int) -> int:
 def _is_later_item(words: list[str], begun: int) -> bool:
     """Whether a comma or "and" before a picture joins it to an earlier item, other than to where it is."""
     start = begun
-    while start and not is_determiner(words[start]) and words[start - 1].isalnum() and begun - start < 5:
+    while start and begun - start < 5 and not is_determiner(words[start]) and words[start - 1].isalnum():
         start -= 1
-    joint = at(words, start - 1)
-    if joint not in {",", "and"}:
-        return False
-    return words[0] not in CLAUSE.opens_place
-
-
-def reaches_past_comma(words: list[str], comma: int, cue: Cue | None, begun: int) -> bool:
-    """Whether a cue in force, whose words begin at `begun`, reaches past a comma."""
-    if cue is not None and cue.reach == "picture" and pictured_list_goes_on(words, comma, begun):
-        return True
-    return list_goes_on(words, comma, cue is not None and cue.rule in {"negated", "quoted"})
+    is_joined = at(words, start - 1) in {",", "and"}
+    return is_joined and words[0] not in CLAUSE.opens_place

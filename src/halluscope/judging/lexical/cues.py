@@ -12,7 +12,7 @@ from halluscope.judging.lexical.tables import (
     DEPICTION,
     GRAMMAR,
     HEDGES,
-    LISTS,
+    PART_OF_COMPOUND,
     Cue,
     at,
     is_determiner,
@@ -47,19 +47,17 @@ class Reading:
     """
 
     def __init__(self, sentence: Sentence, mentions: list[Candidate]) -> None:
-        self.sentence, self.words, self.mentions = sentence, sentence.words, mentions
-        signs = LISTS.marks, LISTS.checks, LISTS.crosses, LISTS.bare, {"~~"}
-        sentence.is_list = not all(some.isdisjoint(sentence.words) for some in signs)
-        if sentence.is_list:
-            boxes = LISTS.checks | LISTS.crosses
-            sentence.boxes = [place for place, word in enumerate(sentence.words) if word in boxes]
+        self.sentence = sentence
+        self.words = sentence.words
+        self.mentions = mentions
+        self.opened = 0
         self.hedge = -1  # the index of the last cue, if it is a hedge
-        self._clause: Cue | None = None
-        self._noun: Cue | None = None
+        self._clause: Cue | None = None  # the cue in force up to the clause's end
+        self._noun: Cue | None = None  # the cue in force for the next noun
+        self._next = 0  # the next word that may end a cue
         self._opens = True  # whether the last cue begins its clause
         self._barrier = -1  # the last place, before `_barriers_until`, of a word that no subject goes beyond
         self._barriers_until = 0
-        self.opened = self._next = 0
         self._is_modal = False  # whether the cue for the clause is a word such as "might"
         self._is_relative = False  # whether the cue for the clause is in a relative clause
         self._begun = 0  # where the last cue begins
@@ -70,22 +68,27 @@ class Reading:
         self._begun = begun
         self._opens = begun == 0 or self.words[begun - 1] in {",", "and", "but"}
         if cue.reach in {"clause", "sentence", "ends", "around"}:
-            self._noun, self._clause = None, None if cue.reach == "ends" else cue
+            self._noun = None
+            self._clause = None if cue.reach == "ends" else cue
             self._clause_start = self._start_of_clause(begun)
             pronoun = at(self.words, begun - 1)
             self._is_modal = self.words[begun] in GRAMMAR.modals
             self._is_relative = self._is_modal and pronoun in {"that", "which", "who"}
         elif cue.reach in {"noun", "picture"}:
             self._noun = cue
-            aside = self.words[index : index + 9]  # "shows, ten metres tall, a glass"
-            if aside[:1] == [","] and "," in aside[1:]:
-                index += 2 + aside[1:].index(",")
-        self.opened = self._next = index
+            if at(self.words, index) == ",":
+                aside = self.words[index + 1 : index + 9]
+                if "," in aside:
+                    index += 2 + aside.index(",")  # "shows, ten metres tall, a glass"
+        self.opened = index
+        self._next = index
 
     def _start_of_clause(self, index: int) -> int:
         """Return where the clause with the word at a place begins."""
-        before = bisect_left(self._clause_ends, index)
-        return self._clause_ends[before - 1] + 1 if before else 0
+        ends_before = bisect_left(self._clause_ends, index)
+        if ends_before == 0:
+            return 0
+        return self._clause_ends[ends_before - 1] + 1
 
     @cached_property
     def _clause_ends(self) -> list[int]:
@@ -116,25 +119,29 @@ class Reading:
             self._clause = self._noun = None
 
     def _ends_clause(self, index: int) -> bool:
-        word, following = self.words[index], at(self.words, index + 1)
+        word = self.words[index]
         if self._is_relative and index > self.opened + 1 and clauses.is_finite_verb(self.words, index):
             return True  # "An object that could be a phone lies on the table"
-        rule, reach = self._clause[:2] if self._clause else ("", "")
-        if reach == "sentence":
+        if self._clause is not None and self._clause.reach == "sentence":
             return word == ";"
-        if word in {"is", "are"} and rule == "corrected":
+        if self._clause is not None and self._clause.rule == "corrected" and word in {"is", "are"}:
             # "What I took for a horse is a dog", "the animal I called a wolf is a dog"
             return self.words[0] in {"what", "the", "those", "that"}
         if word == ",":
             return not clauses.reaches_past_comma(self.words, index, self._noun or self._clause, self._begun)
-        if word in {"and", "as"} and following:
-            if following in CLAUSE.opens_clause:
-                is_item = self._clause is absence.ABSENCE and is_determiner(following)
-                return not is_item or clauses.new_clause_after(self.words, index, 0)
-            if rule == "negated" and following.endswith("ing"):
-                return True
-            return rule == "negated" and clauses.new_clause_after(self.words, index, self._clause_start)
+        if word in {"and", "as"} and index + 1 < len(self.words):
+            return self._ends_before_joint(index)
         return word in CLAUSE.ends_clause
+
+    def _ends_before_joint(self, joint: int) -> bool:
+        """Whether the cue for the clause ends before "and" or "as"."""
+        following = self.words[joint + 1]
+        if following in CLAUSE.opens_clause:
+            is_item = self._clause is absence.ABSENCE and is_determiner(following)
+            return not is_item or clauses.new_clause_after(self.words, joint, 0)
+        if self._clause is None or self._clause.rule != "negated":
+            return False
+        return following.endswith("ing") or clauses.new_clause_after(self.words, joint, self._clause_start)
 
     def _ends_noun(self, index: int, cue: Cue) -> bool:
         word = self.words[index]
@@ -155,130 +162,170 @@ class Reading:
 
     def apply(self, index: int, end: int, cue: Cue) -> bool:
         """Apply a cue to what follows or to what is before it; return whether it is a cue at this place."""
-        words, quoted = self.words, self.sentence.quoted
+        words = self.words
+        quoted = self.sentence.quoted
         if not rules.cue_applies(cue, words, index):
             return False
         if index in quoted or (cue.rule == "quoted" and end in quoted):
             return True
-        denied = any(force is not None and force.rule == "negated" for force in (self._clause, self._noun))
-        if cue.reach == "ends" and not denied and absence.is_exception(words, index):
+        if cue.reach == "ends" and not self._is_denied() and absence.is_exception(words, index):
             cue = EXCEPTED  # "all the fruits except bananas"
         self.open(end, cue, index)
         self.hedge = index if words[index] in HEDGES.of_identity else -1
-        taken: list[Candidate] = []
+        for mention in self._before(index, end, cue):
+            if not mention.definite or not cue.keeps_definite:
+                mention.take_back(cue.rule)
+        return True
+
+    def _is_denied(self) -> bool:
+        """Whether a negation is in force."""
+        return any(cue is not None and cue.rule == "negated" for cue in (self._clause, self._noun))
+
+    def _before(self, index: int, end: int, cue: Cue) -> list[Candidate]:
+        """Return the mentions before a cue that it takes back; a correction corrects what is before it."""
         if cue.reach in {"subject", "around"}:
-            taken = self._subject(index, cue)
-        elif cue.reach == "before" and index:
-            taken = self._nearest(index, cue)
-        elif cue.reach in {"before", "previous"} and self.mentions:
-            if index == 0 or words[index - 1] in CORRECTIONS.breaks:
-                # what the previous sentence got wrong, or what this sentence got wrong before a break
-                if not self.sentence.mentions or words[index - 1] != ",":
-                    self._correct()
-                self._take_back_seeming()
+            return self._subject(index, cue)
+        if cue.reach == "before" and index:
+            return self._nearest(index, cue)
+        if not self.mentions:
+            return []
+        if cue.reach in {"before", "previous"}:
+            self._correct_before(index)
         elif cue.reach == "restored":
-            # "No cup, I was about to say, and then I spotted one"
-            for mention in self.mentions[-1:]:
-                if mention.rule in {"negated", "corrected", "hypothetical"} and not mention.definite:
-                    mention.rule = ""
-        elif cue.reach == "seeming" and self.mentions:
+            self._restore_last()
+        elif cue.reach == "seeming":
             self._take_back_seeming()
             self.open(end, TRUTH, index)
-            if not CORRECTIONS.truths.isdisjoint(words[end - 1 : end + 1]):
-                taken = self._subject(index, cue)
-        for mention in taken:
-            if not (mention.definite and cue.keeps_definite):
-                mention.rule = mention.rule or cue.rule
-        return True
+            if not CORRECTIONS.truths.isdisjoint(self.words[end - 1 : end + 1]):
+                return self._subject(index, cue)
+        return []
+
+    def _correct_before(self, index: int) -> None:
+        """Correct what the previous sentence got wrong, or what this sentence got wrong before a break."""
+        if index and self.words[index - 1] not in CORRECTIONS.breaks:
+            return
+        if not self.sentence.mentions or self.words[index - 1] != ",":
+            self._correct()
+        self._take_back_seeming()
+
+    def _restore_last(self) -> None:
+        """Let the last mention count: "No cup, I was about to say, and then I spotted one"."""
+        mention = self.mentions[-1]
+        if mention.rule in {"negated", "corrected", "hypothetical"} and not mention.definite:
+            mention.rule = ""
 
     def add(self, index: int, end: int, classes: tuple[str, ...]) -> None:
         """Add a mention with the first rule that takes it back."""
         mention = Candidate(self.sentence, index, end, classes, self.opened)
+        if not rules.restates(mention):
+            mention.rule = self._rule_against(mention)
         previous = mention.previous
-        mention.rule = "" if rules.restates(mention) else self._taken_back(mention)
-        if previous and rules.tells_what_kind(previous, mention):
-            previous.rule = "part of a compound"
-        elif previous and (
-            (mention.rule in {"part of a compound", "depicted"} and rules.shares_compound(previous, mention))
-            or (mention.rule == "depicted" and rules.shares_surface(previous, mention))
-        ):
-            previous.rule = previous.rule or mention.rule
+        if previous is not None:
+            if rules.tells_what_kind(previous, mention):
+                previous.rule = PART_OF_COMPOUND
+            elif self._shares_rule(previous, mention):
+                previous.take_back(mention.rule)
         self.sentence.mentions.append(mention)
         self.mentions.append(mention)
 
-    def _taken_back(self, mention: Candidate) -> str:
+    def _shares_rule(self, previous: Candidate, mention: Candidate) -> bool:
+        """Whether the rule that takes a mention back takes back the one before it too."""
+        if mention.rule not in {PART_OF_COMPOUND, "depicted"}:
+            return False
+        if rules.shares_compound(previous, mention):
+            return True
+        return mention.rule == "depicted" and rules.shares_surface(previous, mention)
+
+    def _rule_against(self, mention: Candidate) -> str:
         """Return the first rule that takes a mention back, or ""."""
-        if rule := rules.compound(mention):
-            return rule
+        of_compound = rules.compound(mention)
+        if of_compound:
+            return of_compound
         for rule, applies in RULES:  # a generator takes twice as long here
             if applies(mention):
                 return rule
-        if rule := self._scoped(mention):
-            return rule
-        return "hypothetical" if rules.modal(mention) or rules.place_of(mention) else ""
+        of_cue = self._rule_in_force(mention)
+        if of_cue:
+            return of_cue
+        if rules.modal(mention) or rules.place_of(mention):
+            return "hypothetical"
+        return ""
 
-    def _scoped(self, mention: Candidate) -> str:
+    def _rule_in_force(self, mention: Candidate) -> str:
         """Return the rule by which the cues in force take a mention back, or ""."""
         for cue in (self._noun, self._clause):
-            known = mention.definite and cue is not None and cue.keeps_definite
-            if cue is not None and cue is self._clause and self._is_modal and mention.is_the:
-                known = True  # "it might belong to the woman on the bench"
-            if known and cue is not None and cue.rule == "negated" and absence.is_denied_presence(mention):
-                known = False
-            if cue and not known:
-                is_there = cue.rule == "hypothetical" and (
-                    (mention.definite and rules.conditions(mention))
-                    or (self.hedge >= 0 and rules.identity(mention, self.hedge))
-                )
-                return "" if is_there else cue.rule
+            if cue is None or self._is_known(mention, cue):
+                continue
+            if cue.rule != "hypothetical":
+                return cue.rule
+            if mention.definite and rules.conditions(mention):
+                return ""
+            if self.hedge >= 0 and rules.identity(mention, self.hedge):
+                return ""
+            return cue.rule
         return ""
+
+    def _is_known(self, mention: Candidate, cue: Cue) -> bool:
+        """Whether a cue in force does not reach a mention because the text speaks of something known."""
+        is_known = mention.definite and cue.keeps_definite
+        if cue is self._clause and self._is_modal and mention.is_the:
+            is_known = True  # "it might belong to the woman on the bench"
+        if is_known and cue.rule == "negated":
+            return not absence.is_denied_presence(mention)
+        return is_known
 
     def _subject(self, index: int, cue: Cue) -> list[Candidate]:
         """Return the subject of the clause that the cue ends: "Dogs and cats are absent", "a dog, which is gone"."""
-        words = self.words
-        if at(words, index - 1) == "and":
+        before = at(self.words, index - 1)
+        if before == "and":
             return self._first_subject(index - 1)
-        if at(words, index - 1) == "," and cue.rule == "negated":
+        if before == "," and cue.rule == "negated":
             owner = self._before_aside(index - 1)
             if owner:
                 return owner
-        if at(words, index - 1) in {"which", "that", "who"}:
-            return self._nearest(index - 1 - (words[index - 2 : index - 1] == [","]), cue)
+        if before in {"which", "that", "who"}:
+            end = index - 1
+            if at(self.words, end - 1) == ",":
+                end -= 1
+            return self._nearest(end, cue)
         return self._head(index) or self._adjacent(index) or self._joined(index)
 
     def _before_aside(self, comma: int) -> list[Candidate]:
         """Return the subject before what stands between commas: "The toilet, which used to be here, is gone"."""
         for mention in self.sentence.mentions[-RECENT:]:
-            opens = mention.start == 0 or self.words[mention.start - 1] in CLAUSE.ends_clause
-            if opens and at(self.words, mention.end) == "," and mention.end < comma:
+            if self._opens_clause(mention.start) and mention.after == "," and mention.end < comma:
                 between = self.words[mention.end + 1 : comma]
-                return [mention] if "," not in between else []
+                return [] if "," in between else [mention]
         return []
+
+    def _opens_clause(self, start: int) -> bool:
+        return start == 0 or self.words[start - 1] in CLAUSE.ends_clause
 
     def _first_subject(self, joint: int) -> list[Candidate]:
         """Return the subject of the verb before "and": "The plane has taken off and is out of sight"."""
         start = self._start_of_clause(joint)
         for mention in self.sentence.mentions[-RECENT:]:
-            if (
-                mention.start == start
-                and mention.end < joint
-                and clauses.is_finite_verb(self.words, mention.end)
-            ):
+            opens = mention.start == start and mention.end < joint
+            if opens and clauses.is_finite_verb(self.words, mention.end):
                 return [mention]
         return []
 
     def _head(self, index: int) -> list[Candidate]:
         """Return the first noun of a subject with several nouns: "the people on the bus are not visible"."""
-        words, mentions = self.words, self.sentence.mentions[-RECENT:]
+        words = self.words
+        mentions = self.sentence.mentions[-RECENT:]
         after = self._last_barrier(index)
         if mentions and after == mentions[0].end and words[after] in CLAUSE.heads:
             after = -1  # "The vase that stands on the piano is missing"
         for mention in mentions:
-            start, end = mention.start, mention.end
-            opens = start == 0 or words[start - 1] in CLAUSE.ends_clause or words[start - 1] == ","
-            joined = after < end < index and (words[end] in CLAUSE.heads or words[end].endswith("ing"))
+            start = mention.start
+            end = mention.end
+            opens = self._opens_clause(start) or words[start - 1] == ","
+            if not opens or not after < end < index:
+                continue
+            joined = words[end] in CLAUSE.heads or words[end].endswith("ing")
             of_another = "of" in words[start : mention.index] or end - 1 in self.sentence.possessive
-            if opens and joined and not of_another:
+            if joined and not of_another:
                 return [mention]
         return []
 
@@ -298,31 +345,32 @@ class Reading:
         """Return the mentions joined to another thing before the cue: "The dog and the blanket have disappeared"."""
         words = self.words
         for mention in self.sentence.mentions[-RECENT:]:
-            opens = (
-                mention.start == 0 or words[mention.start - 1] in CLAUSE.ends_clause | GRAMMAR.before_subject
-            )
-            if not opens or at(words, mention.end) != "and":
+            opens = self._opens_clause(mention.start) or mention.before_phrase in GRAMMAR.before_subject
+            if not opens or mention.after != "and":
                 continue
             rest = words[mention.end + 1 : index]
-            plain = not clauses.has_verb(words, mention.end + 1, index) and "," not in rest
-            if plain and len(rest) <= 4 and "of" not in words[mention.start : index]:
-                return [other for other in self.sentence.mentions if mention.index <= other.index < index]
+            if len(rest) > 4 or "," in rest or "of" in words[mention.start : index]:
+                continue
+            if clauses.has_verb(words, mention.end + 1, index):
+                continue
+            return [other for other in self.sentence.mentions if mention.index <= other.index < index]
         return []
 
     def _adjacent(self, index: int) -> list[Candidate]:
         """Return the mentions that end right before the cue, if they open the cue's clause."""
-        words, end = self.words, index
+        words = self.words
+        end = index
         while at(words, end - 1) in CLAUSE.behind_subject:
             end -= 1
         subject = []
         for mention in reversed(self.sentence.mentions[-RECENT:]):
             if mention.end != end:
                 break
-            own = words[mention.start : mention.index]
-            if "of" in own and CLAUSE.quantities.isdisjoint(own):
+            modifiers = words[mention.start : mention.index]
+            if "of" in modifiers and CLAUSE.quantities.isdisjoint(modifiers):
                 return []
             subject.append(mention)
-            before = at(words, mention.start - 1)
+            before = mention.before_phrase
             if not before or before in CLAUSE.ends_clause or before in GRAMMAR.before_subject:
                 break
             if before not in {"and", "or"}:
@@ -332,16 +380,18 @@ class Reading:
 
     def _nearest(self, end: int, cue: Cue) -> list[Candidate]:
         """Return the mentions that end at `end`, anywhere in a sentence: "a sign with a horse painted on it"."""
-        mentions, corrects = self.sentence.mentions[-RECENT:], cue.rule == "corrected"
+        mentions = self.sentence.mentions[-RECENT:]
+        corrects = cue.rule == "corrected"
         if corrects and self.words[end] in {",", "("} and mentions and mentions[-1].end != end:
             # "A cup stands there, or rather a jar"
-            return [last for last in mentions[-1:] if not last.definite and end - last.end <= 5]
+            last = mentions[-1]
+            return [last] if not last.definite and end - last.end <= 5 else []
         nearest = []
         for mention in reversed(mentions):
             if mention.end != end:
                 break
             nearest.append(mention)
-            if corrects or at(self.words, mention.start - 1) not in {"and", "or"}:
+            if corrects or mention.before_phrase not in {"and", "or"}:
                 break
             end = mention.start - 1
         return nearest
@@ -358,10 +408,14 @@ class Reading:
                 mention.rule = ""
                 return
         named = [mention for mention in recent if not mention.rule]
-        last = [one for one in named if one.sentence is named[-1].sentence and not one.definite]
-        things = [one for one in last if "person" not in map(str.lower, one.classes)]
-        for mention in (things or last)[:1]:
-            mention.rule = "corrected"
+        new = [
+            mention for mention in named if mention.sentence is named[-1].sentence and not mention.definite
+        ]
+        things = [mention for mention in new if not rules.is_of_person(mention)]
+        if things:
+            things[0].rule = "corrected"
+        elif new:
+            new[0].rule = "corrected"
 
     def _take_back_seeming(self) -> None:
         """Mark what only seems to be there: "What looks like a dog ... is actually a rock"."""

@@ -1,9 +1,7 @@
 """Rules about the words around a mention, of which most say whether they take it back."""
 
 from bisect import bisect_left
-from collections.abc import Iterable
 from functools import cache
-from itertools import islice
 
 from halluscope.judging.lexical.clauses import FARTHEST, is_finite_verb
 from halluscope.judging.lexical.sentences import Candidate, Sentence
@@ -17,12 +15,15 @@ from halluscope.judging.lexical.tables import (
     GRAMMAR,
     HEDGES,
     LISTS,
+    PART_OF_COMPOUND,
     READINGS,
     Cue,
     Words,
     at,
     forms,
+    has_plural_ending,
     is_determiner,
+    last_of,
     phrase_start,
     phrases_of,
     tables,
@@ -32,29 +33,52 @@ from halluscope.judging.lexical.tables import (
 HYPOTHESIS = Cue("hypothetical", "clause", keeps_definite=False)
 PICTURE = Cue("depicted", "sentence", keeps_definite=True)
 
+EMPTY_BOX = ["[", "]"]
+ITEM_WITH_EMPTY_BOX = ["-", "[", "]"]
+
+HAVING = frozenset({"with", "has", "have"})
+
 
 # ---- Another thing's name, or another meaning ----
 
 
 def compound(mention: Candidate) -> str:
-    """Whether a mention is only part of another thing's name: "bus stop", "toy car", "cat-shaped"."""
-    words, sentence, end = mention.words, mention.sentence, mention.end
+    """Return the rule by which a mention is only part of another thing's name: "bus stop", "toy car", "cat-shaped"."""
+    sentence = mention.sentence
+    end = mention.end
     owns = _owns(sentence, end - 1)
-    if inside := sentence.compounds.get(end - 1) or sentence.compounds.get(mention.index):
-        first, past, rule = inside
-        before = first < mention.index and not _owns(sentence, first)
-        # "the TV shows a match" is no compound
-        shows = at(words, past) in GRAMMAR.definite | {"a", "an", "on", "against", "at", "in"}
-        after = past > end and not (shows and words[past - 1].endswith(("s", "ing")))
-        left = rule == "remains" and words[past - 1] not in COMPOUNDS.attached
-        if before or (after and (left or not owns)):
-            return rule
-    likeness = (
-        mention.before in COMPOUNDS.before_any
-        or (mention.after in COMPOUNDS.after_any and at(words, end + 1) not in {"like", "with"})
-        or (end in sentence.hyphened and mention.after in COMPOUNDS.after_hyphen)
-    )
-    return "part of a compound" if likeness and not owns else ""
+    inside = sentence.compounds.get(end - 1) or sentence.compounds.get(mention.index)
+    if inside is not None:
+        if inside.start < mention.index and not _owns(sentence, inside.start):
+            return inside.rule
+        last = mention.words[inside.end - 1]
+        is_left = inside.rule == "remains" and last not in COMPOUNDS.attached
+        if _goes_past(inside.end, mention) and (is_left or not owns):
+            return inside.rule
+    if not owns and _is_in_any_compound(mention):
+        return PART_OF_COMPOUND
+    return ""
+
+
+def _is_in_any_compound(mention: Candidate) -> bool:
+    """Whether a word beside a mention makes something else of it, whatever the mention is: "toy dog", "bus-like"."""
+    if mention.before in COMPOUNDS.before_any:
+        return True
+    if mention.after in COMPOUNDS.after_any:
+        then = at(mention.words, mention.end + 1)
+        if then not in {"like", "with"}:
+            return True
+    return mention.end in mention.sentence.hyphened and mention.after in COMPOUNDS.after_hyphen
+
+
+def _goes_past(compound_end: int, mention: Candidate) -> bool:
+    """Whether a compound goes on after a mention in it; "the TV shows a match" is no compound."""
+    if compound_end <= mention.end:
+        return False
+    following = at(mention.words, compound_end)
+    has_object = following in GRAMMAR.definite or following in {"a", "an", "on", "against", "at", "in"}
+    last = mention.words[compound_end - 1]
+    return not (has_object and last.endswith(("s", "ing")))
 
 
 def _owns(sentence: Sentence, index: int) -> bool:
@@ -71,48 +95,67 @@ def tells_what_kind(mention: Candidate, following: Candidate) -> bool:
 def shares_compound(mention: Candidate, following: Candidate) -> bool:
     """Whether a mention shares the noun after the next one: "a knife and fork symbol", "a cat and dog show"."""
     joined = mention.end == following.index - 1 and following.before in {"and", "or"}
-    shares = following.after[:1].isalnum() and following.after not in GRAMMAR.after_noun
-    return joined and shares and is_determiner(mention.words[mention.start])
+    if not joined or not is_determiner(mention.words[mention.start]):
+        return False
+    return following.after[:1].isalnum() and following.after not in GRAMMAR.after_noun
 
 
 def other_reading(mention: Candidate) -> bool:
     """Whether a word that can be a noun is something else here: "an orange sign", "a remote area", "to tie"."""
-    words, before, after = mention.words, mention.before, mention.after
     if mention.end - mention.index > 1:
         return False
     if _is_verb(mention):
         return True
-    if words[mention.index] not in READINGS.adjectives:
+    if mention.words[mention.index] not in READINGS.adjectives:
         return False
-    noun_ends = after in GRAMMAR.after_noun or after in GRAMMAR.participles or not after[:1].isalnum()
+    before = mention.before
+    after = mention.after
+    if before in {"", "-", "|", "["} and after in {":", "|", "=", "→", "-"}:
+        return False  # an item of a list
+    return not _is_noun(mention)
+
+
+def _is_noun(mention: Candidate) -> bool:
+    """Whether a word that can be an adjective is a noun: "an orange in a bowl", "a banana, orange, and apple"."""
+    before = mention.before
+    after = mention.after
+    ends = after in GRAMMAR.after_noun or after in GRAMMAR.participles or not after[:1].isalnum()
+    if not ends:
+        return False
+    then = at(mention.words, mention.end + 1)
+    if before in GRAMMAR.colors or (after in {"and", "or", ","} and then in GRAMMAR.colors):
+        return False
+    if is_determiner(mention.words[mention.start]):
+        return True
     previous = mention.previous
-    in_list = before in {",", "and", "or"} and previous is not None and previous.end >= mention.index - 2
-    then = at(words, mention.end + 1)
-    color = before in GRAMMAR.colors or (after in {"and", "or", ","} and then in GRAMMAR.colors)
-    item = before in {"", "-", "|", "["} and after in {":", "|", "=", "→", "-"}
-    is_noun = noun_ends and (in_list or is_determiner(words[mention.start])) and not color
-    return not (item or is_noun)
+    return before in {",", "and", "or"} and previous is not None and previous.end >= mention.index - 2
 
 
 def _is_verb(mention: Candidate) -> bool:
     """Whether a noun's form is a verb here: "can bear", "he trains", "the shirt bears the words"."""
-    words, index, before, after = mention.words, mention.index, mention.before, mention.after
-    word = words[index]
+    words = mention.words
+    word = words[mention.index]
+    before = mention.before
+    after = mention.after
     if word in READINGS.verbs:
-        is_plural = before in {"children", "people", "men", "women", "feet"} or (
-            len(before) > 3 and before.endswith("s") and not before.endswith(("ss", "us", "is"))
-        )
-        if is_plural and (word in READINGS.after_plural or after in {"the", "a", "an", "their"}):
+        takes_object = word in READINGS.after_plural or after in {"the", "a", "an", "their"}
+        if takes_object and _is_plural_subject(before):
             return True
-        is_infinitive = before != "to" or at(words, index - 2) not in READINGS.before_preposition
+        is_infinitive = before != "to" or at(words, mention.index - 2) not in READINGS.before_preposition
         return before in READINGS.before_verb and is_infinitive
-    if not word.endswith("s") or READINGS.verbs.isdisjoint((word[:-1], word.removesuffix("es"))):
+    if not word.endswith("s"):
+        return False
+    if word[:-1] not in READINGS.verbs and word.removesuffix("es") not in READINGS.verbs:
         return False
     if before in READINGS.subjects:
         return True
-    counted = words[mention.start] in GRAMMAR.indefinite - {"a", "an", "each", "every"}
-    of_number = at(words, index + 2) in {"size", "few", "couple"}
-    return after in READINGS.after_verb and not of_number and not counted
+    if after not in READINGS.after_verb or at(words, mention.index + 2) in {"size", "few", "couple"}:
+        return False
+    return words[mention.start] not in GRAMMAR.indefinite - {"a", "an", "each", "every"}
+
+
+def _is_plural_subject(word: str) -> bool:
+    return word in {"children", "people", "men", "women", "feet"} or has_plural_ending(word)
 
 
 # ---- Wishes, guesses, and other things that are not there ----
@@ -123,30 +166,41 @@ def modal(mention: Candidate) -> bool:
 
     "People can be seen", however, says that they are there.
     """
-    after, behind = mention.after, mention.words[mention.end + 1 : mention.end + 8]
-    is_absent = False
+    if mention.definite or mention.own in {"he", "she"}:
+        return False
+    after = mention.after
+    following = mention.following(8)[1:]
     if after in GRAMMAR.modals:
-        then = behind[:3]
-        is_there = not GRAMMAR.being.isdisjoint(then)  # "can also been seen" is meant as "be"
-        if after == "can" and then and then[0] in GRAMMAR.seen:
-            is_there = True  # "can seen"
-        is_absent = not is_there or (after != "can" and GRAMMAR.seen.isdisjoint(then))
-    elif after in CLAUSE.joins:
+        return not _can_be_seen(after, following[:3])
+    if after in CLAUSE.joins:
         # "a clock above the mantelpiece would have helped"
-        stops = CLAUSE.ends_clause | CLAUSE.not_in_list | {"would"}
-        is_absent = next((word for word in behind if word in stops), "") == "would"
-    elif after in HEDGES.habits and mention.start == mention.index == 0:
-        is_absent = True  # "Cows usually graze here"
-    is_known = mention.definite or mention.own in {"he", "she"}
-    return is_absent and not is_known
+        for word in following:
+            if word == "would":
+                return True
+            if word in CLAUSE.ends_clause or word in CLAUSE.not_in_list:
+                return False
+        return False
+    # "Cows usually graze here"
+    return after in HEDGES.habits and mention.start == mention.index == 0
+
+
+def _can_be_seen(verb: str, following: list[str]) -> bool:
+    """Whether words after a modal verb say that a thing is there; "can seen" and "can also been seen" are meant so."""
+    if verb == "can" and at(following, 0) in GRAMMAR.seen:
+        return True
+    if GRAMMAR.being.isdisjoint(following):
+        return False
+    return verb == "can" or not GRAMMAR.seen.isdisjoint(following)
 
 
 def place_of(mention: Candidate) -> bool:
     """Whether the text gives only a thing's place or time: "where the clock ought to hang", "when the bus comes"."""
-    words, before = mention.words, at(mention.words, mention.start - 1)
+    words = mention.words
+    before = mention.before_phrase
     if before == "where":
-        return not HEDGES.formerly.isdisjoint(words[mention.end : mention.end + 2])
-    if before in HEDGES.until or words_before(words, mention.start, 2) in (["soon", "as"], ["the", "time"]):
+        return not HEDGES.formerly.isdisjoint(mention.following(2))
+    two_before = words_before(words, mention.start, 2)
+    if before in HEDGES.until or two_before in (["soon", "as"], ["the", "time"]):
         return mention.after in HEDGES.coming
     return before == "after" and mention.after in HEDGES.departures
 
@@ -159,9 +213,10 @@ def identity(mention: Candidate, cue: int) -> bool:
     before = words_before(mention.words, cue, 2)
     if before in (["what", "is"], ["what", "are"]):
         return True
-    names = before != [] and before[-1] in HEDGES.before_identity and before[0] != "there"
-    alone = mention.begin == mention.opened and not mention.words[mention.begin].endswith("ing")
-    return names and alone and (mention.after or ",") in HEDGES.after_identity
+    if not before or before[-1] not in HEDGES.before_identity or before[0] == "there":
+        return False
+    is_alone = mention.begin == mention.opened and not mention.words[mention.begin].endswith("ing")
+    return is_alone and (mention.after or ",") in HEDGES.after_identity
 
 
 def conditions(mention: Candidate) -> bool:
@@ -169,13 +224,15 @@ def conditions(mention: Candidate) -> bool:
 
     "Whether the dog is asleep" is such a doubt, but "whether the dog is in the picture" is not.
     """
-    words, opened, verb = mention.words, mention.opened, mention.after
-    asked = words[opened : mention.begin] or words_before(words, opened, 1)
-    if not HEDGES.doubts.issuperset(asked) or words[max(0, opened - 2)] == "as":
+    words = mention.words
+    opened = mention.opened
+    verb = mention.after
+    doubt = words[opened : mention.begin] or words_before(words, opened, 1)
+    if not HEDGES.doubts.issuperset(doubt) or words[max(0, opened - 2)] == "as":
         return False
-    if asked[-1:] != ["if"] and verb in {"is", "are", "was", "were", "has", "have"}:
-        return HEDGES.presence.isdisjoint(words[mention.end + 1 : mention.end + 5])
-    if asked[-1] in HEDGES.of_identity:
+    if doubt[-1:] != ["if"] and verb in {"is", "are", "was", "were", "has", "have"}:
+        return HEDGES.presence.isdisjoint(mention.following(5)[1:])
+    if doubt[-1] in HEDGES.of_identity:
         return False  # "possibly their friends"
     return verb != "" and verb not in HEDGES.arrivals
 
@@ -197,7 +254,8 @@ def opens_hypothesis(words: list[str], index: int) -> bool:
     following = at(words, index + 1)
     if words[index] in GRAMMAR.orders:
         return index == 0 and following in GRAMMAR.ordered
-    return (index == 0 or words[index - 1] == ",") and following in GRAMMAR.subjects
+    opens_clause = index == 0 or words[index - 1] == ","
+    return opens_clause and following in GRAMMAR.subjects
 
 
 def belongs_to_nobody(mention: Candidate) -> bool:
@@ -205,91 +263,143 @@ def belongs_to_nobody(mention: Candidate) -> bool:
 
     "A chef's hat", "the gardener's gloves lie on a pot", but not "a chef's hand" nor "the chef's hat is tall".
     """
-    words, sentence, end = mention.words, mention.sentence, mention.end
-    if end - 1 not in sentence.possessive:
+    words = mention.words
+    end = mention.end
+    if end - 1 not in mention.sentence.possessive:
         return False
-    thing, owner = mention.after or ",", words[end - 1]
+    thing = mention.after or ","
+    owner = words[end - 1]
     if thing in ABSENT.works and not mention.definite:
         return True
     if owner in ABSENT.anybody:
         return False
     if owner in ABSENT.shops and _ends_phrase(thing):
         return True  # "closed, like the barber's"
-    following = range(end, min(end + 5, len(words)))
-    ends = (i for i in following if _ends_phrase(words[i]) and i not in sentence.hyphened)
-    noun = next(ends, following.stop)
-    owned = {*words[end:noun], *(word.removesuffix("s") for word in words[end:noun])}
-    if not owned or not _may_own(mention):
+    owned_end = _end_of_owned(mention)
+    owned = set()
+    for word in words[end:owned_end]:
+        owned.add(word)
+        owned.add(word.removesuffix("s"))
+    if not owned or not _may_own(mention) or not ABSENT.body.isdisjoint(owned):
         return False
-    left = not ABSENT.lying.isdisjoint(words[noun : noun + 3]) and "out" not in words[noun : noun + 4]
-    indefinite = not mention.definite and owned & ABSENT.belongings
-    is_absent = left or indefinite or owned & ABSENT.places
-    return bool(is_absent and not owned & ABSENT.body)
+    if not ABSENT.places.isdisjoint(owned):
+        return True
+    if not mention.definite and not ABSENT.belongings.isdisjoint(owned):
+        return True
+    lies = not ABSENT.lying.isdisjoint(words[owned_end : owned_end + 3])
+    return lies and "out" not in words[owned_end : owned_end + 4]
 
 
-def _may_own(mention: Candidate) -> bool:
-    """Whether a mention is of somebody who owns things: a person or an animal, but not "the table's top"."""
-    owner = mention.words[mention.end - 1]
-    return "person" in map(str.lower, mention.classes) or owner in tables()["compounds"]["groups"]["animals"]
+def _end_of_owned(mention: Candidate) -> int:
+    """Return where the words after an owner end that name the things that are owned, five at most."""
+    last = min(mention.end + 5, len(mention.words))
+    for place in range(mention.end, last):
+        if place not in mention.sentence.hyphened and _ends_phrase(mention.words[place]):
+            return place
+    return last
 
 
 def _ends_phrase(word: str) -> bool:
     return word in GRAMMAR.after_noun or word in ABSENT.lying or not word[0].isalnum()
 
 
+def _may_own(mention: Candidate) -> bool:
+    """Whether a mention is of somebody who owns things: a person or an animal, but not "the table's top"."""
+    if is_of_person(mention):
+        return True
+    return mention.words[mention.end - 1] in tables()["compounds"]["groups"]["animals"]
+
+
+def is_of_person(mention: Candidate) -> bool:
+    """Whether a mention is of a person."""
+    return any(cls.lower() == "person" for cls in mention.classes)
+
+
 # ---- Lists, tables and data ----
+
+
+def look_for_list(sentence: Sentence) -> None:
+    """Say whether a sentence may be an item of a list, and where its check marks and crosses stand."""
+    for marks in (LISTS.marks, LISTS.checks, LISTS.crosses, LISTS.bare, {"~~"}):
+        if not marks.isdisjoint(sentence.words):
+            sentence.is_list = True
+    if sentence.is_list:
+        boxes = LISTS.checks | LISTS.crosses
+        sentence.boxes = [place for place, word in enumerate(sentence.words) if word in boxes]
 
 
 def is_listed_absent(mention: Candidate) -> bool:
     """Whether a list says that an object is not there."""
+    if not mention.sentence.is_list:
+        return False
     if mention.sentence.asked and mention.words[mention.end :] == [",", "no"]:
         return False  # "It is a train, no?"
-    return mention.sentence.is_list and (_is_crossed(mention) or _is_denied(mention))
+    return _is_crossed(mention) or _is_denied(mention)
 
 
 def _is_crossed(mention: Candidate) -> bool:
     """Whether a list counts an object as 0, strikes it out, or has a cross: "0 dogs", "❌ cat"."""
-    words, index, after = mention.words, mention.index, mention.after
-    counted = mention.before in {"0", "zero", "0x", "x0"} and at(words, index - 2) not in LISTS.marks
-    if counted or after == "~~" or bisect_left(mention.sentence.strikes, index) % 2:
+    words = mention.words
+    index = mention.index
+    after = mention.after
+    if mention.before in {"0", "zero", "0x", "x0"} and at(words, index - 2) not in LISTS.marks:
+        return True
+    is_struck_out = bisect_left(mention.sentence.strikes, index) % 2 == 1
+    if is_struck_out or after == "~~":
         return True
     if words[0] in LISTS.checks or words[0] in LISTS.crosses:  # the marks come before the items
         boxes = mention.sentence.boxes
-        return words[boxes[bisect_left(boxes, index) - 1]] in LISTS.crosses
-    if words[0] == "[" and words[max(0, index - 2) : index] == ["[", "]"]:
+        nearest = boxes[bisect_left(boxes, index) - 1]
+        return words[nearest] in LISTS.crosses
+    if after in LISTS.crosses:
         return True
-    return after in LISTS.crosses or words[:2] == ["[", "]"] or words[:3] == ["-", "[", "]"]
+    if words[0] == "[" and words_before(words, index, 2) == EMPTY_BOX:
+        return True
+    return words[:2] == EMPTY_BOX or words[:3] == ITEM_WITH_EMPTY_BOX
 
 
 def _is_denied(mention: Candidate) -> bool:
     """Whether a value such as "none" or 0 follows an object: "Bus: none", "- Dog: 0", "| scissors | 0 |"."""
     words = mention.words
-    begun = after = mention.end + (mention.after in LISTS.counts)
-    while at(words, after) in LISTS.marks:
-        after += 1
-    if after in {begun, len(words)}:
-        return _bare_value(words[mention.end : mention.end + 12])
-    opens = mention.after == ":" and all(
-        word in LISTS.marks or len(word) == 1 for word in islice(words, mention.index)
-    )
-    if value := phrases_of("lists", "absent").at(words, after):
-        past, phrase = at(words, value[0]), value[1]
-        if phrase == "no" and mention.after in {"-", "–", "—"} and past == ",":
-            return False  # "a bus - no, a tram" corrects
-        return not past[:1].isalnum() or past == "and" or (opens and phrase in {"no", "none", "not"})
-    return opens and phrases_of("lists", "denied").at(words, after) is not None
-
-
-def _bare_value(rest: list[str]) -> bool:
-    """Whether nothing but a value follows an object: "Dogs 0", "dog,0" or a dash in a table."""
-    if rest in ([":", "[", "]"], ["[", "]"], ["(", ")"]):
+    counted = mention.end + 1 if mention.after in LISTS.counts else mention.end
+    value = counted
+    while at(words, value) in LISTS.marks:
+        value += 1
+    if value in (counted, len(words)):
+        return _is_bare_value(mention.following(12))
+    opens_line = mention.after == ":" and _opens_line(mention)
+    absent = phrases_of("lists", "absent").at(words, value)
+    if absent is None:
+        return opens_line and phrases_of("lists", "denied").at(words, value) is not None
+    following = at(words, absent.end)
+    if absent.meaning == "no" and mention.after in {"-", "–", "—"} and following == ",":
+        return False  # "a bus - no, a tram" corrects
+    if not following[:1].isalnum() or following == "and":
         return True
-    first, second, third = (*rest[:3], "", "", "")[:3]
-    if first == "," and second in {"no", "none"} and third in {"", ";"}:
+    return opens_line and absent.meaning in {"no", "none", "not"}
+
+
+def _opens_line(mention: Candidate) -> bool:
+    """Whether nothing but marks and single letters stands before a mention."""
+    for place in range(mention.index):
+        word = mention.words[place]
+        if len(word) != 1 and word not in LISTS.marks:
+            return False
+    return True
+
+
+def _is_bare_value(rest: list[str]) -> bool:
+    """Whether nothing but a value follows an object: "Dogs 0", "dog,0" or a dash in a table."""
+    if rest in (EMPTY_BOX, [":", "[", "]"], ["(", ")"]):
+        return True
+    first = at(rest, 0)
+    second = at(rest, 1)
+    if first == "," and second in {"no", "none"} and at(rest, 2) in {"", ";"}:
         return True  # "spoons, yes; forks, no"
+    if first == "|" and len(rest) > 2 and {"|", "-", "–", "—"}.issuperset(rest):
+        return True  # dashes in the other cells of a row
     if first in {",", "|"}:
-        dashes = first == "|" and {"|", "-", "–", "—"}.issuperset(rest) and len(rest) > 2
-        return rest[1:] == ["0"] or dashes
+        return rest[1:] == ["0"]
     return first in LISTS.bare and second in {"", ",", ";", "|", ")"}
 
 
@@ -298,44 +408,69 @@ def _bare_value(rest: list[str]) -> bool:
 
 def shown_on(mention: Candidate) -> bool:
     """Whether a mention is a picture on something: "a dog on the poster", "a mug with a cat on it"."""
-    words, index, end = mention.words, mention.index, mention.end
-    on_sign = words[end - 1] in _on_signs()
-    signed = on_sign and (not mention.after or mention.after in DEPICTION.of_signs)  # "a sign with a cow"
-    start = mention.start
-    if signed and at(words, start - 1) in {"with", "has", "have"} and _is_sign(words, [start - 2]):
-        return True
-    end += at(words, end) in {"is", "are"}
+    words = mention.words
+    may_be_on_sign = words[mention.end - 1] in _on_signs()
+    ends_phrase = not mention.after or mention.after in DEPICTION.of_signs
+    is_had = mention.before_phrase in HAVING
+    if may_be_on_sign and ends_phrase and is_had and _is_sign(words, mention.start - 2):
+        return True  # "a sign with a cow"
+    preposition = _after_made(words, mention.end)
+    if at(words, preposition) not in {"on", "in", "across"}:
+        return False
+    following = at(words, preposition + 1)
+    surface = words[preposition + 1 : preposition + 4]
+    if is_determiner(following):
+        if not DEPICTION.surfaces.isdisjoint(surface[1:]):
+            return True
+        if may_be_on_sign and (_is_sign(words, preposition + 2) or _is_sign(words, preposition + 3)):
+            return True
+    is_side = following == "the" and not {"front", "back", "cover", "side"}.isdisjoint(surface[1:])
+    if following not in {"it", "its", "them"} and not is_side:
+        return False
+    for carrier in range(max(0, mention.index - 9), mention.index - 1):
+        has_print = words[carrier] in DEPICTION.prints or (may_be_on_sign and _is_sign(words, carrier))
+        if has_print and (words[carrier + 1] in HAVING or words[carrier + 1] == "having"):
+            return True
+    return False
+
+
+@cache
+def _on_signs() -> Words:
+    words: set[str] = set()
+    for word in DEPICTION.on_signs:
+        words.update(forms(word))
+    return frozenset(words)
+
+
+def _is_sign(words: list[str], index: int) -> bool:
+    """Whether the word at a place is a sign that may have a picture."""
+    return at(words, index) in DEPICTION.signs and words[index - 1] != "stop"
+
+
+def _after_made(words: list[str], end: int) -> int:
+    """Return the place after what says how a picture is made: "is", "can be painted"."""
+    if at(words, end) in {"is", "are"}:
+        end += 1
     if at(words, end) == "can" and at(words, end + 1) == "be":
         end += 2
-    end += at(words, end) in DEPICTION.made
-    if at(words, end) not in {"on", "in", "across"}:
-        return False
-    surface = words[end + 1 : end + 4]
-    if is_determiner(at(words, end + 1)) and (
-        not DEPICTION.surfaces.isdisjoint(surface[1:]) or (on_sign and _is_sign(words, (end + 2, end + 3)))
-    ):
-        return True
-    itself = at(words, end + 1) in {"it", "its", "them"} or (
-        surface[:1] == ["the"] and not {"front", "back", "cover", "side"}.isdisjoint(surface[1:])
-    )
-    return itself and any(
-        (words[i] in DEPICTION.prints or (on_sign and _is_sign(words, [i])))
-        and words[i + 1] in {"with", "has", "have", "having"}
-        for i in range(max(0, index - 9), index - 1)
-    )
+    if at(words, end) in DEPICTION.made:
+        end += 1
+    return end
 
 
 def is_called_likeness(mention: Candidate) -> bool:
     """Whether a mention is said to be a likeness: "the bear is a statue", not "it is a statue of a bear"."""
+    if mention.after not in {"is", "are"}:
+        return False
     words = mention.words
-    before = at(words, mention.start - 1)
-    opens = before in {"", ",", "and", "that"} or before in CLAUSE.ends_clause
-    if mention.after not in {"is", "are"} or not opens:
+    before = mention.before_phrase
+    if before not in {"", ",", "and", "that"} and before not in CLAUSE.ends_clause:
         return False
     likeness = mention.end + 1
     while is_determiner(at(words, likeness)) or at(words, likeness) in DEPICTION.before_likeness:
         likeness += 1
-    if words[likeness - 1] == mention.after and not at(words, likeness).endswith("s"):
+    is_bare = words[likeness - 1] == mention.after
+    if is_bare and not at(words, likeness).endswith("s"):
         return False  # "the skier is carving"
     return at(words, likeness) in DEPICTION.likenesses and at(words, likeness + 1) != "of"
 
@@ -346,66 +481,70 @@ def shares_surface(mention: Candidate, following: Candidate) -> bool:
     return joined and shown_on(following)
 
 
-def _is_sign(words: list[str], indices: Iterable[int]) -> bool:
-    """Whether the word at one of these places is a sign that may have a picture."""
-    return any(at(words, i) in DEPICTION.signs and words[i - 1] != "stop" for i in indices)
-
-
-@cache
-def _on_signs() -> Words:
-    return Words(form for word in DEPICTION.on_signs for form in forms(word))
-
-
 def pictured_beside(mention: Candidate) -> bool:
     """Whether a mention says what a picture before it shows: "the logo, a bicycle in neon", "the mural: two horses"."""
-    mark = at(mention.words, mention.start - 1)
+    mark = mention.before_phrase
     before = words_before(mention.words, mention.start, 6)[:-1]
     if not before or mark not in DEPICTION.tells:
         return False
-    # "the logo of the shop, a dog"
-    picture = before[before.index("of") - 1] if "of" in before[1:] else before[-1]
-    of_image = picture in DEPICTION.surfaces or picture in DEPICTION.artworks
-    return picture in DEPICTION.emblems or (of_image and mark != ",")
+    picture = before[-1]
+    if "of" in before[1:]:
+        picture = before[before.index("of") - 1]  # "the logo of the shop, a dog"
+    if picture in DEPICTION.emblems:
+        return True
+    return mark != "," and (picture in DEPICTION.surfaces or picture in DEPICTION.artworks)
 
 
 def cue_applies(cue: Cue, words: list[str], index: int) -> bool:
     """Whether a cue applies here; a cue such as "shows" needs a picture before it: "the poster shows a dog"."""
-    if words[index] == "strike" and index and words[index - 1] not in CORRECTIONS.before_strike:
+    word = words[index]
+    if word == "strike" and index and words[index - 1] not in CORRECTIONS.before_strike:
         return False  # "poised to strike the ball"
-    if cue.after == AFTER.everything and words[index] == "but" and not _excepts(words, index):
+    if word == "but" and cue.after == AFTER.everything and not _excepts(words, index):
         return False
-    if words[index] == "like" and not _is_simile(words, index):
+    if word == "like" and not _is_simile(words, index):
         return False
-    if words[index] in HEDGES.of_identity and _doubts_degree(words, index):
+    if word in HEDGES.of_identity and _doubts_degree(words, index):
         return False
-    if cue.after == DEPICTION.carriers and at(words, index - 1) in DEPICTION.told:
-        return True
     if not cue.after:
         return cue.rule != "depicted" or not _is_the_image(words, index)
-    last = next((i for i in range(index - 1, max(0, index - cue.near) - 1, -1) if words[i] in cue.after), -1)
+    if cue.after == DEPICTION.carriers and at(words, index - 1) in DEPICTION.told:
+        return True
+    last = last_of(words, cue.after, max(0, index - cue.near), index)
     if last < 0 or at(words, phrase_start(words, 0, last) - 1) in DEPICTION.beside:
         return False
-    this = words[0] == "this" and (last <= 2 or (last < 8 and "of" not in words[:index]))
-    if this and last <= 2 and words[last] in DEPICTION.photographs:
-        return False  # "This snapshot of a street shows ..."
-    whole = (index == 2 and words[0] == "the") or this
-    is_subject = last == index - 1 or (this and last <= 2)
-    return not (whole and is_subject and words[last] in DEPICTION.artworks)
+    return not _is_artwork_itself(words, last, index)
+
+
+def _is_artwork_itself(words: list[str], picture: int, cue: int) -> bool:
+    """Whether a picture before a cue is the image itself: "This snapshot of a street shows", "The drawing shows"."""
+    is_this = words[0] == "this" and picture <= 2
+    if is_this and words[picture] in DEPICTION.photographs:
+        return True
+    if words[picture] not in DEPICTION.artworks:
+        return False
+    if is_this:
+        return True
+    if picture != cue - 1:
+        return False
+    if words[0] == "this" and picture < 8 and "of" not in words[:cue]:
+        return True
+    return words[0] == "the" and cue == 2
 
 
 def _excepts(words: list[str], index: int) -> bool:
     """Whether "but" excepts something: "every tool but scissors", unlike "all dogs run but cats sleep"."""
-    if at(words, index + 1) in {"the", "a", "an", "this", "that"}:
+    following = at(words, index + 1)
+    if following in {"the", "a", "an", "this", "that"}:
         return True
-    if at(words, index + 1) in CLAUSE.opens_own_clause or not at(words, index + 1)[:1].isalnum():
+    if following in CLAUSE.opens_own_clause or not following[:1].isalnum():
         return False
-    after = index + 1
-    while after < min(len(words), index + FARTHEST) and words[after].isalnum():
-        after += 1
+    end = index + 1
+    while end < min(len(words), index + FARTHEST) and words[end].isalnum():
+        end += 1
     first = max(0, index - FARTHEST)
-    whole = max((place for place in range(first, index) if words[place] in AFTER.everything), default=first)
-    verbs = (is_finite_verb(words, place) for place in range(whole, after))
-    return not any(verbs)
+    whole = max(first, last_of(words, AFTER.everything, first, index))
+    return not any(is_finite_verb(words, place) for place in range(whole, end))
 
 
 def _is_simile(words: list[str], index: int) -> bool:
@@ -427,19 +566,32 @@ def _doubts_degree(words: list[str], index: int) -> bool:
 def _is_the_image(words: list[str], index: int) -> bool:
     """Whether a photo is the image itself, or is being taken: "a black and white photo of a dog"."""
     # whether only words as in "This is a black and white ..." come before
-    framed = index <= 12 and DEPICTION.frame.issuperset(words[:index])
+    is_framed = index <= 12 and DEPICTION.frame.issuperset(words[:index])
     if _is_what_the_image_shows(words, index):
         return DEPICTION.placed.isdisjoint(words)
     if words[index] in DEPICTION.artworks:
-        named = words[:2] in (["this", "is"], ["it", "is"]) or words[1:3] == ["image", "is"]
-        on = (i for i in range(index, len(words)) if words[i] == "on")
-        return named and framed and not any(_is_sign(words, (i + 2, i + 3)) for i in on)
+        return is_framed and _names_itself(words) and not _is_on_sign(words, index)
     if words[index] not in DEPICTION.photographs:
         return False
     if not DEPICTION.taking.isdisjoint(words_before(words, index, 3)):
         return True
-    opens = framed or (index < 4 and words[0] not in GRAMMAR.definite)
+    opens = is_framed or (index < 4 and words[0] not in GRAMMAR.definite)
     return opens and DEPICTION.placed.isdisjoint(words)
+
+
+def _names_itself(words: list[str]) -> bool:
+    """Whether a sentence begins with "This is", "It is" or "The image is"."""
+    if words[1:3] == ["image", "is"]:
+        return True
+    return words[:2] in (["this", "is"], ["it", "is"])
+
+
+def _is_on_sign(words: list[str], start: int) -> bool:
+    """Whether the words from a place on say that something is on a sign."""
+    for place in range(start, len(words)):
+        if words[place] == "on" and (_is_sign(words, place + 2) or _is_sign(words, place + 3)):
+            return True
+    return False
 
 
 def _is_what_the_image_shows(words: list[str], index: int) -> bool:
@@ -462,24 +614,45 @@ def opens_picture(words: list[str]) -> int:
     "Painted on the bus is a dog" begins with a picture too.
     """
     if words[0] in DEPICTION.made and at(words, 1) in DEPICTION.onto:
-        verbs = {"is", "are", "was", "were", ","}
-        return next((i + 1 for i, word in enumerate(words[:16]) if i > 1 and word in verbs), 0)
-    is_screen = words[0] == "on" and at(words, 1) in DEPICTION.screens  # "On TV, ..."
-    if words[0] not in {"on", "in", "across"} or not (is_screen or is_determiner(at(words, 1))):
+        for place in range(2, min(len(words), 16)):
+            if words[place] in {"is", "are", "was", "were", ","}:
+                return place + 1
         return 0
-    surface = next((i for i in range(1 if is_screen else 2, 5) if at(words, i) in DEPICTION.surfaces), 0)
+    surface = _opening_surface(words)
+    if not surface:
+        return 0
+    following = at(words, surface + 1)
+    if following == ",":
+        return surface + 2
+    if following in GRAMMAR.indefinite:
+        return surface + 1
+    if following in {"is", "are", "there"} and _shows(words, surface):
+        return surface + 2
+    return 0
+
+
+def _opening_surface(words: list[str]) -> int:
+    """Return the place of the surface that a sentence begins with: "On the poster"; 0 without one."""
+    if words[0] not in {"on", "in", "across"}:
+        return 0
+    if words[0] == "on" and at(words, 1) in DEPICTION.screens:
+        first = 1  # "On TV, ..."
+    elif is_determiner(at(words, 1)):
+        first = 2
+    else:
+        return 0
+    surface = 0
+    for place in range(first, 5):
+        if at(words, place) in DEPICTION.surfaces:
+            surface = place
+            break
     if words[:2] == ["in", "this"] and at(words, surface) in DEPICTION.artworks:
         return 0  # "In this illustration, a bear ..."
     while surface and at(words, surface + 1) in DEPICTION.surfaces:
         surface += 1
     if not surface and at(words, 3) in DEPICTION.screens and at(words, 4) == "there":
-        surface = 3  # "On the computer monitor there is"
-    following = at(words, surface + 1) if surface else ""
-    if following == "," or following in GRAMMAR.indefinite:
-        return surface + 1 + (following == ",")
-    if following in {"is", "are", "there"} and _shows(words, surface):
-        return surface + 2
-    return 0
+        return 3  # "On the computer monitor there is"
+    return surface
 
 
 def _shows(words: list[str], surface: int) -> bool:

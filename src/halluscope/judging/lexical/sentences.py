@@ -10,6 +10,15 @@ from halluscope.judging.lexical.tables import GRAMMAR, at, phrase_start
 Spans = list[tuple[int, int]]
 
 
+@dataclass(frozen=True, slots=True)
+class Compound:
+    """Another thing's name in a sentence, such as "bus stop"."""
+
+    start: int
+    end: int
+    rule: str  # the rule that takes back a mention in it
+
+
 @dataclass(slots=True)
 class Sentence:
     """A sentence's words and marks, in lowercase, with their places in the text.
@@ -25,8 +34,8 @@ class Sentence:
     boxes: list[int] = field(default_factory=list)  # check marks and crosses, if the sentence is a list
     asked: bool = False  # whether the sentence ends in a question mark
     quoted: set[int] = field(default_factory=set)  # words in quotation marks
-    # a word that is only part of a compound -> the compound's first place, its end, and its rule
-    compounds: dict[int, tuple[int, int, str]] = field(default_factory=dict)
+    # a word that is only part of a compound -> the compound
+    compounds: dict[int, Compound] = field(default_factory=dict)
     mentions: list["Candidate"] = field(default_factory=list)
     is_list: bool = False  # whether it may be an item of a list, or a row of a table
 
@@ -41,23 +50,40 @@ class Candidate:
     def __init__(
         self, sentence: Sentence, index: int, end: int, classes: tuple[str, ...], opened: int
     ) -> None:
-        self.sentence, self.words, self.index, self.end = sentence, sentence.words, index, end
-        self.classes, self.opened = classes, opened
+        self.sentence = sentence
+        self.words = sentence.words
+        self.index = index
+        self.end = end
+        self.classes = classes
+        self.opened = opened
         self.previous = sentence.mentions[-1] if sentence.mentions else None
         self.rule = ""  # the rule that takes the mention back; "" if none does
-        self.before, self.after = at(self.words, index - 1), at(self.words, end)
+        self.before = at(self.words, index - 1)
+        self.after = at(self.words, end)
         self.start = phrase_start(self.words, 0, index)
         self.begin = phrase_start(self.words, opened, index)
-        owners = sentence.possessive.intersection(range(self.begin, index))
-        counted = self.words[self.begin] in GRAMMAR.counts and self.begin > opened
-        first = self.words[self.begin - 1 if counted else self.begin]  # "the two dogs"
-        is_definite = first in (GRAMMAR.before_counts if counted else GRAMMAR.definite)
-        self.definite = is_definite or bool(owners)
+        self.definite = self._is_definite()
+
+    def _is_definite(self) -> bool:
+        if self.words[self.begin] in GRAMMAR.counts and self.begin > self.opened:
+            has_determiner = self.words[self.begin - 1] in GRAMMAR.before_counts  # "the two dogs"
+        else:
+            has_determiner = self.words[self.begin] in GRAMMAR.definite
+        return has_determiner or not self.sentence.possessive.isdisjoint(range(self.begin, self.index))
 
     @property
     def is_the(self) -> bool:
         """Whether its determiner is "the"."""
         return self.words[self.begin] == "the"
+
+    @property
+    def before_phrase(self) -> str:
+        """The word before its noun phrase; "" at the sentence's beginning."""
+        return at(self.words, self.start - 1)
+
+    def following(self, count: int) -> list[str]:
+        """Return up to so many words after it."""
+        return self.words[self.end : self.end + count]
 
     @property
     def own(self) -> str:
@@ -68,6 +94,11 @@ class Candidate:
     def spans(self) -> Spans:
         """Where its own words stand in the text."""
         return self.sentence.spans[self.index : self.end]
+
+    def take_back(self, rule: str) -> None:
+        """Take the mention back by a rule, unless another rule does so already."""
+        if not self.rule:
+            self.rule = rule
 
 
 # A line break ends a sentence unless the next line begins in lowercase, other than in a form such as "dog: 1".
@@ -87,15 +118,12 @@ _QUOTATION = re.compile(
     r"[\"“„«'‘](?:(?<=\")[^\"\n]{1,200}\"|(?<=[“„])[^”“\n]{1,200}[”“]|(?<=«)[^»\n]{1,200}»"
     r"|(?<=['‘])(?<!\w.)(?:[^'’\n]|['’](?=\w)){1,80}['’](?!\w))"
 )
-# Two words: "it's" is "it is", but "dog's" is a possessive.
-_CONTRACTED = {
-    word + ending: (word, verb)
-    for ending, verb, words in [
-        ("'s", "is", ("it", "that", "there", "here", "this", "what", "who", "he", "she", "where")),
-        ("'re", "are", ("they", "we", "you", "there", "these", "those")),
-    ]
-    for word in words
+# Two words: "it's" is "it is", but "dog's" is a possessive. Word -> its first word
+_CONTRACTED_IS = {
+    f"{word}'s": word for word in ("it", "that", "there", "here", "this", "what", "who", "he", "she", "where")
 }
+_CONTRACTED_ARE = {f"{word}'re": word for word in ("they", "we", "you", "there", "these", "those")}
+_CONTRACTED = _CONTRACTED_IS | _CONTRACTED_ARE
 _POINTS = re.compile(r"\bpoint(?:s|ing|ed)\b")
 _KEY = re.compile(r"\s*:\s*(?:[\d\"{\[]|true|false|null)")
 _DATA = re.compile(r"\A\s*[\[{]\s*[\"'{\[]|\{\s*[\"']|\[\s*\"")
@@ -103,8 +131,10 @@ _DATA = re.compile(r"\A\s*[\[{]\s*[\"'{\[]|\{\s*[\"']|\[\s*\"")
 
 def sentences(text: str) -> Iterator[Sentence]:
     """Divide a text at its full stops, question and exclamation marks, and line breaks."""
-    sentence, quoted = Sentence(), quotations(text)
-    text = _HEADING.sub(r"\1.", text) if "#" in text else text
+    sentence = Sentence()
+    quoted = quotations(text)
+    if "#" in text:
+        text = _HEADING.sub(r"\1.", text)
     for token in _TOKEN.finditer(text):
         if token.lastgroup == "stop":
             sentence.asked = token.group() == "?"
@@ -117,10 +147,12 @@ def sentences(text: str) -> Iterator[Sentence]:
         if end - start > 1 and not word.isalnum():
             word = _spelt(word)
             if word in _CONTRACTED:
-                word, verb = _CONTRACTED[word]
+                verb = "is" if word in _CONTRACTED_IS else "are"
+                word = _CONTRACTED[word]
                 sentence.words.append(word)
                 sentence.spans.append((start, start + len(word)))
-                word, start = verb, start + len(word)
+                start += len(word)
+                word = verb
             elif word.endswith("'s"):
                 word = word[:-2]
                 sentence.possessive.add(len(sentence.words))
@@ -128,7 +160,7 @@ def sentences(text: str) -> Iterator[Sentence]:
                 sentence.strikes.append(len(sentence.words))
         if start and text[start - 1] == "-":
             sentence.hyphened.add(len(sentence.words))
-        if quoted and _within(start, quoted):
+        if quoted and _is_within(start, quoted):
             sentence.quoted.add(len(sentence.words))
         sentence.words.append(word)
         sentence.spans.append((start, end))
@@ -144,7 +176,9 @@ def _spelt(word: str) -> str:
         return ":"
     if word[0] == "<":
         return "|"
-    return word.replace(".", "") if word[0].isalpha() and "." in word else word.replace("’", "'")
+    if word[0].isalpha() and "." in word:
+        return word.replace(".", "")
+    return word.replace("’", "'")
 
 
 def quotations(text: str) -> Spans:
@@ -154,22 +188,18 @@ def quotations(text: str) -> Spans:
     """
     if _DATA.search(text):
         return []
-    spans = [found.span() for found in _QUOTATION.finditer(text)]
-    if len(spans) > 1 and not any(map(str.isalnum, _QUOTATION.sub("", text))):
-        return []
+    spans = [quotation.span() for quotation in _QUOTATION.finditer(text)]
+    if len(spans) > 1:
+        outside = _QUOTATION.sub("", text)
+        if not any(character.isalnum() for character in outside):
+            return []
     points = _POINTS.search(text) is not None  # '"Look, a kite!" she cries and points at the sky'
-    return [
-        (start, end)
-        for start, end in spans
-        if not _is_sentence(text, start, end)
-        and not (points and text[start + 1 : start + 5].lower() == "look")
-    ]
-
-
-def _within(start: int, spans: Spans) -> bool:
-    """Whether a place is in one of the spans, which are sorted."""
-    nearest = bisect_right(spans, (start, start)) - 1
-    return nearest >= 0 and start < spans[nearest][1]
+    quoted = []
+    for start, end in spans:
+        is_pointed_at = points and text[start + 1 : start + 5].lower() == "look"
+        if not is_pointed_at and not _is_sentence(text, start, end):
+            quoted.append((start, end))
+    return quoted
 
 
 def _is_sentence(text: str, start: int, end: int) -> bool:
@@ -179,5 +209,15 @@ def _is_sentence(text: str, start: int, end: int) -> bool:
     """
     if _KEY.match(text, end):
         return True
-    opens = text[max(0, start - 3) : start].rstrip()[-1:] in {"", ".", "!", "?"}
-    return opens and text[end : end + 1] != "," and not text[end : end + 2].lstrip()[:1].islower()
+    before = text[max(0, start - 3) : start].rstrip()
+    if before and before[-1] not in ".!?":
+        return False
+    after = text[end : end + 2]
+    goes_on = after.startswith(",") or after.lstrip()[:1].islower()
+    return not goes_on
+
+
+def _is_within(start: int, spans: Spans) -> bool:
+    """Whether a place is in one of the spans, which are sorted."""
+    nearest = bisect_right(spans, (start, start)) - 1
+    return nearest >= 0 and start < spans[nearest][1]

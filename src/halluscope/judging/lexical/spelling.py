@@ -18,7 +18,7 @@ def misspellings(names: list[str]) -> dict[str, str]:
     for name in names:
         if len(name) < LONG or not name.isalpha() or not name.isascii():
             continue
-        for typed in _typed(name):
+        for typed in _mistyped(name):
             if meant.setdefault(typed, name) != name:
                 ambiguous.add(typed)
     for typed in ambiguous & meant.keys():
@@ -26,18 +26,21 @@ def misspellings(names: list[str]) -> dict[str, str]:
     return meant
 
 
-def _typed(name: str) -> set[str]:
+def _mistyped(name: str) -> set[str]:
     """Return a name with one letter left out, added, replaced, or exchanged with the next one."""
-    typed = set()
-    for place in range(len(name) + 1):
-        before, after = name[:place], name[place:]
-        if place:  # the first letter is hardly ever wrong
-            typed.add(before + after[1:])
-            typed.add(before + after[1:2] + after[:1] + after[2:])
-            typed.update(before + letter + after[1:] for letter in ascii_lowercase if after)
-            typed.update(before + letter + after for letter in ascii_lowercase)
-    typed.discard(name)
-    return typed
+    mistyped = set()
+    for place in range(1, len(name)):  # the first letter is hardly ever wrong
+        before = name[:place]
+        letter = name[place]
+        after = name[place + 1 :]
+        mistyped.add(before + after)
+        mistyped.add(before + after[:1] + letter + after[1:])
+        for wrong in ascii_lowercase:
+            mistyped.add(before + wrong + after)
+            mistyped.add(before + wrong + letter + after)
+    mistyped.update(name + letter for letter in ascii_lowercase)
+    mistyped.discard(name)
+    return mistyped
 
 
 def common() -> dict[str, str]:

@@ -1,0 +1,84 @@
+"""What a reader has to know about results: rows that are not the benchmark's, thoughts, scores that a file states."""
+
+from collections.abc import Iterator, Sequence
+
+from halluscope import scoring
+from halluscope.benchmark import SIGNATURE, Benchmark
+from halluscope.building import spec
+from halluscope.reading.datasets import SUBSET
+from halluscope.reporting import published
+from halluscope.reporting.tables import OTHER, Named, Notes, Values, below, printed, rows_of
+from halluscope.responses import thoughts
+from halluscope.signature import keys_of
+from halluscope.validation import of_a_part
+
+AGREE = 0.0006  # how far a score that a file states may be from ours, because it is rounded
+
+
+def caveats(benchmark: Benchmark, result: Values, options: Values) -> list[str]:
+    """Say in what the rows of a result are not those that a paper on the benchmark scores; [] where they may be."""
+    keys = keys_of(result[SIGNATURE])
+    lines = []
+    if "part" in result:
+        scored, total = result["part"]
+        lines.append(f"Only {scoring.part_of(benchmark, scored, total)}.")
+    if result.get("origin") == scoring.SUBSET:
+        lines.append(f"The dataset {SUBSET} of the benchmark.")
+    if result.get("origin") == scoring.OTHER_FILE:
+        lines.append("The dataset is a file of another content than the published one.")
+    if "form" in keys:
+        lines.append(f"The questions are a parallel form of the benchmark's ({keys['form']}).")
+    dataset = published.dataset_of(benchmark, options)
+    if dataset and "part" not in result:
+        expected = spec.load(dataset.name).expected
+        unit = "questions" if "questions" in expected else "images"
+        rows = rows_of(result)
+        if rows != expected[unit]:
+            lines.append(of_a_part(rows, expected[unit], unit))
+    return lines
+
+
+def of_each(benchmark: Benchmark, results: Named, options: Values) -> list[Notes]:
+    """Return the caveats of each result as notes."""
+    return below({name: caveats(benchmark, result, options) for name, result in results})
+
+
+def of_other_rows(results: Named) -> list[str]:
+    """Say which rows each result is about, if they are not the same."""
+    data = {name: keys_of(result[SIGNATURE])["data"] for name, result in results}
+    if len(set(data.values())) < 2:
+        return []
+    texts = [f"{name} {digest}" for name, digest in data.items()]
+    return [f"{OTHER} Not about the same rows: {', '.join(texts)}."]
+
+
+def of_thoughts(results: Named) -> list[Notes]:
+    """Say how many responses of each result are a thought that never ends."""
+    lines: dict[str, list[str]] = {}
+    for name, result in results:
+        note = thoughts.note_of_unfinished(result, rows_of(result))
+        lines[name] = [note] if note else []
+    return below(lines)
+
+
+def of_stated(benchmark: Benchmark, results: Named) -> Iterator[str]:
+    """Say, for each result whose file states scores of its own, what they are and whether they agree."""
+    for name, result in results:
+        figures = result.get("printed", {})
+        if not figures:
+            continue
+        texts = []
+        verdict = "agree"
+        for score, value in figures.items():
+            is_points = benchmark.is_points(score)
+            texts.append(f"{score} {printed(value, is_points)} (here {printed(result[score], is_points)})")
+            if not abs(value - result[score]) < AGREE:
+                verdict = "differ"
+        yield f"{name} states scores itself: {', '.join(texts)}. They {verdict}."
+
+
+def notes(lines: Sequence[str]) -> list[Notes]:
+    """Return lines as a note; [] for no lines."""
+    if not lines:
+        return []
+    return [Notes(lines)]
