@@ -17,10 +17,13 @@ from halluscope import registry
 from tests import small_datasets
 from tests.harness import data as harness_data
 
+NEED_MORE = ("pope_c", "throne_objects365", "object_halbench")
+"""Datasets whose builders need more than one source; they have tests of their own."""
+
 WITH_IMAGES = [
     dataset
     for dataset in harness_data.DATASETS
-    if small_datasets.builder(dataset.name).images and dataset.name not in ("pope_c", "throne_objects365")
+    if small_datasets.builder(dataset.name).images and dataset.name not in NEED_MORE
 ]
 
 
