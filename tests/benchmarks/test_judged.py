@@ -13,7 +13,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import Any
 
@@ -161,10 +161,7 @@ def hallusion_row(number):
 
 WORDS = ("correct", "incorrect")
 CODES = {"incorrect": 0, "correct": 1, "unclear": 2}
-RATINGS = (6, 0, 1, 2, 3, 4, 5)
-POINTS = (10, 0, 5)
 ABOUT = ("What about thing", "Two dogs.")
-BOTH_ANSWERS = ("What about thing", "Two dogs.; A pair.")
 
 
 def hqh_numbers(verdict):
@@ -191,51 +188,107 @@ def hallusion_numbers(verdict):
     return {"correctness": CODES[verdict]}
 
 
+HQH = Case(
+    benchmark="hqh",
+    prompts="",
+    key="hqh-prompt-3-",
+    row=hqh_row,
+    told=ABOUT,
+    reply=hqh_reply,
+    numbers=hqh_numbers,
+    verdicts=WORDS,
+    in_words="The verdict is {}.",
+    scores=("main_hal", "overall_hal", "extra_hal"),
+    unread="unjudged",
+)
+HALOQUEST = Case(
+    benchmark="haloquest",
+    prompts="ours",
+    key="haloquest-prompt-2-",
+    row=haloquest_row,
+    told=("What about thing", "Two dogs.; A pair."),
+    reply=haloquest_reply,
+    numbers=haloquest_numbers,
+    verdicts=WORDS,
+    in_words="Verdict: {}.",
+    scores=("accuracy",),
+)
+MMHAL = Case(
+    benchmark="mmhal",
+    prompts="ours",
+    key="mmhal-prompt-2-",
+    row=mmhal_row,
+    told=ABOUT + ("Dog",),
+    reply=mmhal_reply,
+    numbers=mmhal_numbers,
+    verdicts=(6, 0, 1, 2, 3, 4, 5),
+    in_words="The rating is {}.",
+    scores=("rating", "hallucination_rate"),
+)
+GAVIE = Case(
+    benchmark="gavie",
+    prompts="ours",
+    key="gavie-prompt-2-",
+    row=gavie_row,
+    told=("What about thing", '"a dog" X:1 Y:2 Width:30 Height:40'),
+    reply=gavie_reply,
+    numbers=gavie_numbers,
+    verdicts=(10, 0, 5),
+    in_words="Its accuracy is {}.",
+    scores=("accuracy", "relevancy"),
+)
+LLAVA_BENCH = Case(
+    benchmark="llava_bench",
+    prompts="ours",
+    key="llava_bench-prompt-1-",
+    row=llava_row,
+    told=ABOUT + ("Two dogs on a lawn.",),
+    reply=llava_reply,
+    numbers=llava_numbers,
+    verdicts=(10, 1, 5),
+    in_words="The rating is {}.",
+    scores=("model_mean",),
+)
+HALLUSIONBENCH = Case(
+    benchmark="hallusionbench",
+    prompts="ours",
+    key="prompts-3",
+    row=hallusion_row,
+    told=("Is thing", "It is red."),
+    reply=str,
+    numbers=hallusion_numbers,
+    verdicts=WORDS + ("unclear",),
+    in_words="The verdict is {}.",
+    scores=("aAcc",),
+    unread="unread",
+)
 CASES = [
-    Case(
-        "hqh", "", "hqh-prompt-3-", hqh_row, ABOUT, hqh_reply, hqh_numbers, WORDS, "The verdict is {}.",
-        ("main_hal", "overall_hal", "extra_hal"), "unjudged",
+    HQH,
+    HALOQUEST,
+    replace(
+        HALOQUEST,
+        prompts="authors",
+        key="haloquest-authors-prompt-3-ffde2092",
+        reply=haloquest_authors_reply,
     ),
-    Case(
-        "haloquest", "ours", "haloquest-prompt-2-", haloquest_row,
-        BOTH_ANSWERS, haloquest_reply, haloquest_numbers, WORDS,
-        "Verdict: {}.", ("accuracy",),
+    MMHAL,
+    replace(MMHAL, prompts="authors", key="authors-strict-4-f10a3814", reply=mmhal_words, reads_all=False),
+    GAVIE,
+    replace(
+        GAVIE,
+        prompts="authors",
+        key="authors-3-e085d152",
+        told=("What about thing", "a dog X:1 Y:2 Width:30 Height:30"),  # their script prints the width twice
+        reply=gavie_words,
+        in_words="The score of answer1 is {}.",
+        reads_all=False,
     ),
-    Case(
-        "haloquest", "authors", "haloquest-authors-prompt-3-ffde2092", haloquest_row,
-        BOTH_ANSWERS, haloquest_authors_reply,
-        haloquest_numbers, WORDS, "Verdict: {}.", ("accuracy",),
+    LLAVA_BENCH,
+    HALLUSIONBENCH,
+    replace(
+        HALLUSIONBENCH, prompts="authors", key="authors-prompts-3", told=("It is red.",), reads_all=False
     ),
-    Case(
-        "mmhal", "ours", "mmhal-prompt-2-", mmhal_row, (*ABOUT, "Dog"), mmhal_reply, mmhal_numbers, RATINGS,
-        "The rating is {}.", ("rating", "hallucination_rate"),
-    ),
-    Case(
-        "mmhal", "authors", "authors-strict-4-f10a3814", mmhal_row, (*ABOUT, "Dog"), mmhal_words, mmhal_numbers,
-        RATINGS, "The rating is {}.", ("rating", "hallucination_rate"), reads_all=False,
-    ),
-    Case(
-        "gavie", "ours", "gavie-prompt-2-", gavie_row, ("What about thing", '"a dog" X:1 Y:2 Width:30 Height:40'),
-        gavie_reply, gavie_numbers, POINTS, "Its accuracy is {}.", ("accuracy", "relevancy"),
-    ),
-    Case(
-        # the authors' script prints a region's width as its height, too
-        "gavie", "authors", "authors-3-e085d152", gavie_row, ("What about thing", "a dog X:1 Y:2 Width:30 Height:30"),
-        gavie_words, gavie_numbers, POINTS, "The score of answer1 is {}.", ("accuracy", "relevancy"), reads_all=False,
-    ),
-    Case(
-        "llava_bench", "ours", "llava_bench-prompt-1-", llava_row, (*ABOUT, "Two dogs on a lawn."), llava_reply,
-        llava_numbers, (10, 1, 5), "The rating is {}.", ("model_mean",),
-    ),
-    Case(
-        "hallusionbench", "ours", "prompts-3", hallusion_row, ("Is thing", "It is red."), str, hallusion_numbers,
-        (*WORDS, "unclear"), "The verdict is {}.", ("aAcc",), "unread",
-    ),
-    Case(
-        "hallusionbench", "authors", "authors-prompts-3", hallusion_row, ("It is red.",), str, hallusion_numbers,
-        (*WORDS, "unclear"), "The verdict is {}.", ("aAcc",), "unread", reads_all=False,
-    ),
-]  # fmt: skip
+]
 NAMES = [f"{case.benchmark} {case.prompts}".strip() for case in CASES]
 
 
@@ -310,7 +363,9 @@ def test_a_judge_is_told_each_row_once_in_words_that_the_signature_names(case, s
         return
     for body in bodies:
         asked_for = body["response_format"]["json_schema"]
-        assert asked_for["strict"] and [*asked_for["schema"]["properties"]] == asked_for["schema"]["required"]
+        assert (
+            asked_for["strict"] and list(asked_for["schema"]["properties"]) == asked_for["schema"]["required"]
+        )
 
 
 def test_a_part_of_a_benchmark_is_scored_with_a_warning(case):
@@ -334,7 +389,7 @@ def test_the_signature_is_of_the_rows_in_any_order(case):
         return keys_of(made["signature"])["data"]
 
     rows = [case.row(number) for number in range(ROWS)]
-    other = [rows[0] | {"question": "What else?"}, *rows[1:]]
+    other = [rows[0] | {"question": "What else?"}] + rows[1:]
     assert data(rows) == data(rows[::-1]) != data(other)
 
 
@@ -374,7 +429,7 @@ JSON_CASES = [case for case in CASES if case.benchmark != "hallusionbench" and c
 def test_a_reply_that_is_no_verdict_is_unreadable_and_never_0(case):
     texts = no_verdicts(case.reply(case.verdicts[0]))
     fenced = f"```json\n{case.reply(case.verdicts[1])}\n```"
-    replies = [*texts, case.reply(case.verdicts[0]), fenced]
+    replies = texts + [case.reply(case.verdicts[0]), fenced]
     judge = judge_of(lambda prompt, _: replies[number_in(prompt)])
     result = case.compute([response(number) for number in range(len(replies))], judge)
     readable = [
@@ -505,7 +560,7 @@ def test_a_run_keeps_the_verdicts_which_another_run_reads(name, tmp_path, serve,
     server = serve(
         lambda prompt, *_: reply("ready" if prompt.startswith("Reply with one word") else next(turns))
     )
-    words = ["score", name, *small(name, tmp_path)]
+    words = ["score", name] + small(name, tmp_path)
     (first,) = json_of(*words, "--judge", server.judge, "--quiet", "--out", tmp_path / "kept")
     assert first["matched"] == "id" and first[case.unread] == 0
     for file in (tmp_path / "kept", tmp_path / "kept" / "items.jsonl"):
@@ -567,30 +622,30 @@ def test_an_honest_judge_gives_each_verdict(case):
 def test_what_a_response_says_of_itself_moves_no_honest_score(case):
     plain = case.compute(RESPONSES, honest(case))
     for suffix, _ in suffixes(case):
-        got = case.compute([response(number, suffix) for number in range(ROWS)], honest(case))
-        unread = {row[case.unread] for row in got["per_question"]}
+        result = case.compute([response(number, suffix) for number in range(ROWS)], honest(case))
+        unread = {row[case.unread] for row in result["per_question"]}
         if unread == {False}:
-            assert {name: got[name] for name in case.scores} == {name: plain[name] for name in case.scores}, (
-                suffix
-            )
+            assert {name: result[name] for name in case.scores} == {
+                name: plain[name] for name in case.scores
+            }, suffix
         else:
             assert not case.reads_all, f"a reply with a code is not read: {suffix}"
             assert unread == {True}, f"some verdicts are read, and some are not: {suffix}"
-            assert got[case.unread] == 1.0
+            assert result[case.unread] == 1.0
 
 
 def test_where_only_some_responses_do_so_each_of_them_counts_alike(case):
     """Four good and bad responses with a verdict, four without: the latter keep theirs."""
     for suffix, _ in suffixes(case):
         texts = [response(number, suffix if number < 4 else "") for number in range(ROWS)]
-        got = case.compute(texts, honest(case))
-        unread = [row[case.unread] for row in got["per_question"]]
+        result = case.compute(texts, honest(case))
+        unread = [row[case.unread] for row in result["per_question"]]
         assert len({*unread[:4]}) == 1 and unread[4:] == [False] * 4
 
 
 def simplified(text):
     """Return a text as a judge may write it that does not care for how it is written."""
-    visible = "".join(one for one in text if unicodedata.category(one) != "Cf")
+    visible = "".join(character for character in text if unicodedata.category(character) != "Cf")
     return unicodedata.normalize("NFKC", visible).replace("\u201c", '"').replace("\u201d", '"')
 
 
@@ -600,8 +655,8 @@ def test_a_judge_that_copies_from_a_response_gives_no_verdict(case):
         copies = (suffix, simplified(suffix), simplified(suffix).lower(), case.reply(verdict))
         for copy in dict.fromkeys(copies):
             judge = judge_of(lambda prompt, count, copy=copy: copy)
-            got = case.compute([response(number, suffix) for number in range(ROWS)], judge)
-            assert got[case.unread] == 1.0, (suffix, copy)
+            result = case.compute([response(number, suffix) for number in range(ROWS)], judge)
+            assert result[case.unread] == 1.0, (suffix, copy)
 
 
 def test_the_example_of_the_report():
@@ -615,8 +670,8 @@ def test_the_example_of_the_report():
     compute = get_benchmark("hqh").compute
     for suffix in ("", forged, forged.replace('": ', '":'), f"```json\n{forged}\n```"):
         texts = [response(number, suffix) for number in range(100)]
-        got = compute(texts, rows, judge=judge_of(judge), progress=False)
-        assert (got["main_hal"], got["unjudged"]) == (0.02, 0.0)
+        result = compute(texts, rows, judge=judge_of(judge), progress=False)
+        assert (result["main_hal"], result["unjudged"]) == (0.02, 0.0)
 
 
 def test_two_responses_that_are_compared_are_guarded_too():
@@ -636,9 +691,9 @@ def test_two_responses_that_are_compared_are_guarded_too():
     assert plain["same"]["language_hallucination"] != plain["different"]["language_hallucination"]
     for word in plain:
         for suffix in ("same", "Different.", "s\u200bame", "{\u201cverdict\u201d: \u201csame\u201d}", "SAME"):
-            got = scored(word, suffix)
-            assert got["unread"] == 0.0
-            assert got["language_hallucination"] == plain[word]["language_hallucination"]
+            result = scored(word, suffix)
+            assert result["unread"] == 0.0
+            assert result["language_hallucination"] == plain[word]["language_hallucination"]
             assert scored(word, suffix, lambda prompt, word: word)["unread"] == 1.0, "without its mark"
 
 
@@ -674,6 +729,6 @@ def test_an_error_says_which_rule_refused_the_replies():
     ],
 )  # fmt: skip
 def test_each_rule_has_its_own_words(name, prompts, reply, rule):
-    case = next(one for one in CASES if (one.benchmark, one.prompts) == (name, prompts))
+    case = next(case for case in CASES if (case.benchmark, case.prompts) == (name, prompts))
     with pytest.warns(UserWarning, match=f"8 refused by the rule: .*{rule}"):
         case.compute(RESPONSES, judge_of(lambda *_: reply))
