@@ -67,14 +67,6 @@ class Made:
             self.objects.append(there)
         self.absent = IMAGES * len(NAMES) - self.present
 
-    def votes(self, *voters):
-        table = np.zeros((IMAGES, len(NAMES), len(voters)), dtype=int)
-        for image, text in enumerate(self.texts):
-            for column, name in enumerate(NAMES):
-                for number, voter in enumerate(voters):
-                    table[image, column, number] = voter.says(text, name)
-        return table
-
 
 @pytest.fixture(scope="module")
 def made():
@@ -83,9 +75,7 @@ def made():
 
 def scored(made, **options):
     """Score, and return the result and the warnings."""
-    options = {"vocabulary": NAMES, "progress": False} | options
-    if "votes" not in options:
-        options = {"questions": ONE_QUESTION} | options
+    options = {"vocabulary": NAMES, "progress": False, "questions": ONE_QUESTION} | options
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = throne.compute(made.texts, made.objects, **options)
