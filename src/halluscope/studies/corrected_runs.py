@@ -53,7 +53,9 @@ class Certificate:
         content = read_json(path)
         make = "make one with `halluscope study certify SHEET --run RUN --out FILE`."
         if not isinstance(content, dict) or content.get("form") != FORM:
-            form = content.get("form") if isinstance(content, dict) else content
+            form = content
+            if isinstance(content, dict):
+                form = content.get("form")
             raise ValueError(f"{path} is {short_repr(form, 80)}; expected a {FORM!r}: {make}")
         if content.get(DIGEST) != digest_of(content):
             raise ValueError(
@@ -221,11 +223,20 @@ class Score:
             )
             start += count
         if models[0].verdicts.benchmark.is_points(name):
-            parts = [one.part for one in judged]
-            parts += [one.part for one in marks]
-            most = max(float(part.max()) for part in parts)
+            for of_model in judged:
+                most = max(most, float(of_model.part.max()))
+            for of_sheet in marks:
+                most = max(most, float(of_sheet.part.max()))
         corrected = corrected_scores(judged, marks, most, resampling)
-        return cls(name, models, certificates, judged, marks, corrected, resampling)
+        return cls(
+            name=name,
+            models=models,
+            certificates=certificates,
+            judged=judged,
+            marks=marks,
+            corrected=corrected,
+            resampling=resampling,
+        )
 
     def by_judge(self, model: int) -> float:
         judged = self.judged[model]
@@ -265,6 +276,9 @@ class Score:
                     level=self.resampling.level,
                 )
             unmarked = sum(self.certificates[number].unmarked for number in used)
+            more_marks = None
+            if more <= unmarked:
+                more_marks = int(more)
             yield {
                 "score": self.name,
                 "first": self.models[first].name,
@@ -272,7 +286,7 @@ class Score:
                 "judge": self.by_judge(first) - self.by_judge(second),
                 **estimated,
                 "beyond_chance": is_beyond,
-                "more_marks": int(more) if more <= unmarked else None,
+                "more_marks": more_marks,
             }
 
     def _estimate(self, value: Floats, resampled: Floats) -> dict[str, float]:
@@ -329,7 +343,9 @@ def report(content: Json, benchmark: Benchmark) -> Report:
     rows: list[list[Cell]] = []
     for score in content["scores"]:
         is_points = benchmark.is_points(score["score"])
-        whose = "its own" if score["own_marks"] else score["marks_of"]
+        whose = score["marks_of"]
+        if score["own_marks"]:
+            whose = "its own"
         cells: list[Cell] = [score["run"], score["score"], scored(score["judge"], is_points)]
         cells += [estimate(score, is_points=is_points), f"{score['marked']:,} of {whose}"]
         rows.append(cells)
@@ -349,7 +365,9 @@ def _differences(differences: Sequence[Mapping[str, Any]], benchmark: Benchmark)
         more: Cell = row["more_marks"]
         if more is None and row["value"] is not None:
             more = OPEN
-        is_beyond = "yes" if row["beyond_chance"] else "no"
+        is_beyond = "no"
+        if row["beyond_chance"]:
+            is_beyond = "yes"
         runs = f"{row['first']} - {row['second']}"
         rows.append([row["score"], runs, gap(row["judge"], is_points), corrected, is_beyond, more])
     header = ["score", "difference", "judge", "corrected", "beyond chance", "more marks"]
