@@ -365,8 +365,10 @@ def _differences(differences: Sequence[Mapping[str, Any]], benchmark: Benchmark)
         more: Cell = row["more_marks"]
         if more is None and row["value"] is not None:
             more = OPEN
-        is_beyond = "no"
-        if row["beyond_chance"]:
+        is_beyond: Cell = "no"
+        if row["value"] is None:
+            is_beyond = None
+        elif row["beyond_chance"]:
             is_beyond = "yes"
         runs = f"{row['first']} - {row['second']}"
         rows.append([row["score"], runs, gap(row["judge"], is_points), corrected, is_beyond, more])
