@@ -82,12 +82,12 @@ $(VENV)-docs/.ready: pyproject.toml constraints.txt
 $(VENV)-lmms/.ready: pyproject.toml
 	test -x $(VENV)-lmms/bin/python || $(PYTHON) -m venv $(VENV)-lmms
 	$(VENV)-lmms/bin/python -m pip --disable-pip-version-check install --quiet \
-		-e '.[words]' pytest lmms-eval==0.7.3 'filelock<4' torch==2.14.1 torchvision==0.29.1
+		-e . pytest lmms-eval==0.7.3 'filelock<4' torch==2.14.1 torchvision==0.29.1
 	touch $@
 
 # Inspect asks servers through openai. The tests' small datasets import pytest.
 $(VENV)-inspect/.ready: pyproject.toml constraints.txt
 	test -x $(VENV)-inspect/bin/python || $(PYTHON) -m venv $(VENV)-inspect
 	$(VENV)-inspect/bin/python -m pip --disable-pip-version-check install --quiet -c constraints.txt \
-		-e '.[inspect,words]' openai pytest
+		-e '.[inspect]' openai pytest
 	touch $@

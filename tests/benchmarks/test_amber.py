@@ -128,7 +128,6 @@ def test_only_nouns_are_mentions(text, found):
 
 
 def test_nouns_are_looked_up_in_a_dictionary():
-    pytest.importorskip("lemminflect")
     got = compute(["Two dogs on the grass, and benches."], [described()], per_row=True)
     assert got["per_row"][0]["mentions"] == ["dog", "grass", "bench"]
     assert got["per_row"][0]["hallucinated"] == got["per_row"][0]["imagined"] == ["bench"]

@@ -282,13 +282,6 @@ def test_words_are_divided_as_the_script_divides_them(listed):
     assert CaptionReader(class_of).read("a scooter, a motor bike, a Vespa").objects == ["motorcycle"]
 
 
-def test_without_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "lemminflect", None)
-    lemmas.dictionary.cache_clear()
-    with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[words\]'"):
-        lemmas.version()
-
-
 @pytest.fixture
 def coco_files(tmp_path) -> tuple[Path, Path]:
     images = [{"id": key, "file_name": f"{key}.jpg"} for key in (1, 2)]

@@ -46,7 +46,13 @@ def test_the_help_has_groups(capsys):
     """In the order of the contract, each with its commands."""
     assert cli.main([]) == 0
     out = capsys.readouterr().out
-    titles = ["From responses to a paper", "To try it", "To check and to publish", "For other programs", "For researchers"]
+    titles = [
+        "From responses to a paper",
+        "To try it",
+        "To check and to publish",
+        "For other programs",
+        "For researchers",
+    ]
     assert len(COMMANDS[titles[0]]) == 9
     assert re.findall(r"^(\w.*):$", out, re.MULTILINE) == titles == [*COMMANDS]
     assert cli.main(["--help"]) == 0
