@@ -35,7 +35,7 @@ watch: $(VENV)/.dev
 
 # Builds the documentation as a site; a broken link is an error. Links to other sites are listed in site/links.txt.
 docs: $(VENV)-docs/.ready
-	NO_MKDOCS_2_WARNING=1 TQDM_DISABLE=1 $(VENV)-docs/bin/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 TQDM_DISABLE=1 HF_DATASETS_DISABLE_PROGRESS_BARS=1 $(VENV)-docs/bin/mkdocs build --quiet
 
 # Computes docs/results.md again from the folder of published files that HALLUSCOPE_UPSTREAM names.
 results: $(VENV)/.dev

@@ -1,7 +1,8 @@
-"""Generates pages of the site: one per benchmark, the API, and pages whose text lies outside docs/.
+"""Generates pages of the site: one per benchmark, per command and per room of the API, and those outside docs/.
 
 A benchmark's page combines its metric's card, the help of its builders and options, and its scores, all from the
-benchmark's own package: a new benchmark gets a page without an edit here. Links to other sites are listed, not checked.
+benchmark's own package: a new benchmark gets a page without an edit here. A command's page is its help. Links to other
+sites are listed, not checked.
 """
 
 import re
@@ -14,6 +15,9 @@ from mkdocs.structure.pages import Page
 
 from halluscope import registry
 from halluscope.benchmark import Benchmark, Dataset
+from halluscope.cli import commands
+from halluscope.cli.commands import COMMANDS, Command
+from halluscope.cli.pages import page as help_page
 from halluscope.options import Option
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,6 +30,31 @@ ELSEWHERE = {
 }
 """Page of the site -> file of the repository."""
 
+API = {
+    "halluscope": ("The package", "What `import halluscope` offers.", ["halluscope"]),
+    "benchmark": (
+        "A benchmark's class",
+        "What a new benchmark derives from; [Adding a benchmark](../contributing.md) shows how.",
+        [
+            "halluscope.metric",
+            "halluscope.labelled",
+            "halluscope.judged",
+            "halluscope.benchmark",
+            "halluscope.options",
+        ],
+    ),
+    "judge": (
+        "Judges",
+        "What a judge or a voter of your own offers; [Judges](../judges.md) says which there are.",
+        ["halluscope.judging.judge", "halluscope.judging.endpoint"],
+    ),
+    "errors": ("Errors", "What is raised, beside ValueError and OSError.", ["halluscope.errors"]),
+}
+"""Room of the API -> title, what it holds, its modules. Each metric's `compute` has a page of its own."""
+
+EXAMPLE_OF = {commands.BENCHMARK: "throne", commands.DATASET: "pope"}
+"""What follows a command -> the name whose help its page shows."""
+
 PAGES = {source: page for page, source in ELSEWHERE.items()}
 NOT_IN_NAV = ("security.md",)
 
@@ -37,12 +66,16 @@ _away: defaultdict[str, set[str]] = defaultdict(set)
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the benchmarks' pages into the navigation."""
-    pages = [{room.title: f"benchmarks/{room.name}.md"} for room in registry.records()]
+    """Put the pages of benchmarks, commands and the API into the navigation."""
+    metrics = [{room.title: f"api/{room.name}.md"} for room in registry.benchmarks()]
+    pages = {
+        "benchmarks/": [{room.title: f"benchmarks/{room.name}.md"} for room in registry.records()],
+        "commands/": [{command.name: f"commands/{command.name}.md"} for command in all_commands()],
+        "api/": [{title: f"api/{name}.md"} for name, (title, _, _) in API.items()] + [{"Metrics": metrics}],
+    }
     for entry in config.nav or ():
         for name, page in entry.items():
-            if page == "benchmarks/":
-                entry[name] = pages
+            entry[name] = pages.get(page, page)
     return config
 
 
@@ -50,7 +83,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages."""
     made = {page: _moved((ROOT / source).read_text("utf-8"), source) for page, source in ELSEWHERE.items()}
     made |= {f"benchmarks/{room.name}.md": benchmark(room) for room in registry.records()}
-    made["api.md"] = api()
+    made |= {f"commands/{command.name}.md": command_page(command) for command in all_commands()}
+    made |= {f"api/{name}.md": api(*room) for name, room in API.items()}
+    made |= {f"api/{room.name}.md": api_of_metric(room) for room in registry.benchmarks()}
     for page, text in made.items():
         file = File.generated(config, page, content=text)
         if page in NOT_IN_NAV:
@@ -91,14 +126,47 @@ def benchmark(room: Benchmark) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def api() -> str:
-    """Return the page of the API: the package's public names, then each metric's `compute`."""
-    metrics = [f"## {room.title}\n{_documented(room)}" for room in registry.benchmarks()]
-    return "\n\n".join(["# API", "::: halluscope", *metrics]) + "\n"
+def all_commands() -> list[Command]:
+    """Return the commands in the order of the help."""
+    return [command for group in COMMANDS.values() for command in group]
 
 
-def _documented(room: Benchmark) -> str:
-    return f"::: halluscope.benchmarks.{room.name}.metric.compute\n    options: {{heading_level: 3}}"
+def command_page(command: Command) -> str:
+    """Return a command's page: its help, and that of its own commands, or of one name that may follow it."""
+    parts = [f"# halluscope {command.name}", _help_of([command.name])]
+    if command.follows:
+        name = EXAMPLE_OF[command.follows]
+        parts.append(
+            f"Each name has a page of its own in the help, such as `halluscope {command.name} {name} --help`:"
+        )
+        parts.append(_help_of([command.name, name]))
+    parts += _inner_help([command.name], command)
+    return "\n\n".join(parts) + "\n"
+
+
+def _inner_help(words: list[str], command: Command) -> list[str]:
+    """Return the help of a command's own commands, each below a heading."""
+    parts = []
+    for inner in command.commands:
+        named = [*words, inner.name]
+        parts += [f"## halluscope {' '.join(named)}", _help_of(named), *_inner_help(named, inner)]
+    return parts
+
+
+def _help_of(words: list[str]) -> str:
+    """Return the help of a command as a block of text."""
+    return f"```text\n{help_page(commands.app(words), words)}\n```"
+
+
+def api(title: str, about: str, modules: list[str]) -> str:
+    """Return the page of a room of the API."""
+    return "\n\n".join([f"# {title}", about, *(f"::: {module}" for module in modules)]) + "\n"
+
+
+def api_of_metric(room: Benchmark) -> str:
+    """Return the page of a metric's `compute`."""
+    about = f"{room.about[0].upper()}{room.about[1:]}. [The benchmark's page](../benchmarks/{room.name}.md) says more."
+    return f"# {room.title}: compute\n\n{about}\n\n::: halluscope.benchmarks.{room.name}.metric.compute\n"
 
 
 def _dataset(room: Benchmark, dataset: Dataset) -> str:
