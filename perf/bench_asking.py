@@ -22,7 +22,7 @@ import numpy as np
 from halluscope import registry, scoring
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.questions import PAPER
-from halluscope.judging.judge import Answered, Judge, Pairs
+from halluscope.judging.judge import Answered, Pairs, Voter
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import CausalJudge, Seq2SeqJudge
@@ -68,7 +68,7 @@ class Recorded:
         """Do nothing: there is nothing to free."""
 
 
-def answers_of(judge: Judge, texts: Sequence[str]) -> Answers:
+def answers_of(judge: Voter, texts: Sequence[str]) -> Answers:
     """Return a judge's votes on every question about every text."""
     pairs = np.array(list(np.ndindex(len(texts), len(QUESTIONS))))
     answers = {}
@@ -98,7 +98,7 @@ def main() -> None:
     given = options(__doc__, "upstream", texts=12)
     texts, labels = real(given.upstream, given.texts) if given.upstream else made(given.texts)
     tiny_t5 = weights.find(str(ROOT / "tests" / "tiny_t5" / "checkpoint"))
-    kinds: list[Judge] = [
+    kinds: list[Voter] = [
         LexicalJudge(COCO),
         CausalJudge(weights.find(smollm2()), device="cpu"),
         Seq2SeqJudge(tiny_t5, device="cpu"),

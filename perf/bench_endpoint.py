@@ -23,7 +23,7 @@ import httpx2
 import numpy as np
 
 from halluscope.benchmarks.throne.questions import PAPER
-from halluscope.judging import ask as asking
+from halluscope.judging import ask_votes as asking
 from halluscope.judging.cache import Cache
 from halluscope.judging.endpoint import PATH, EndpointVoter
 from halluscope.vocabularies import load

@@ -35,7 +35,8 @@ try:
     import torch
 
     from halluscope.benchmarks.throne.questions import PAPER
-    from halluscope.judging.ask import collect_votes
+    from halluscope.judging.adapters import as_voter
+    from halluscope.judging.ask_votes import collect_votes
     from halluscope.judging.lexical import LexicalJudge
     from halluscope.judging.models.engine import SHARED_FROM, CausalJudge, common_prefix
     from halluscope.judging.models.language_model import Ids, LanguageModelJudge
@@ -516,7 +517,7 @@ def needed(number: int) -> dict[str, float]:
     about, found = PAPER.about(COCO), dict[str, float]()
     for names in ([made.name for made in FULL if not made.chat], [made.name for made in FULL if made.chat]):
         judges = [_Counting(name) for name in names]
-        collect_votes(judges, about, some, present, len(judges) * len(about))
+        collect_votes([as_voter(judge) for judge in judges], about, some, present, len(judges) * len(about))
         found |= {judge.key: judge.asked / prompts_about(len(some)) for judge in judges}
     return found
 

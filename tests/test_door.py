@@ -6,7 +6,6 @@ POPE's official files share their ids; HQH's and THRONE's responses come in any 
 import csv
 import gzip
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,6 @@ from hypothesis import strategies as st
 
 import halluscope
 from halluscope import cli
-from halluscope.responses.parsers import PARSERS
-from halluscope.runs.folder import folders, read
 from halluscope.signature import data_of, keys_of
 
 SAMPLINGS = ("random", "popular", "adversarial")
@@ -94,32 +91,6 @@ def test_a_prompt_that_has_a_name_is_in_the_signature(pope, tmp_path):
         signed("a|b", "short")
 
 
-def test_a_table_of_questions_for_each_parser(pope, tmp_path):
-    """ "Yes." is not exactly "yes"."""
-    (tmp_path / "mine.jsonl").write_text(
-        "".join(json.dumps({"question_id": number, "response": "Yes."}) + "\n" for number in (1, 2))
-    )
-    words = ["--responses", str(tmp_path / "mine.jsonl"), "--dataset", *questions(pope, "random")]
-    out = tmp_path / "runs"
-    assert cli.main(["score", "pope", *words, "--parser", "all", "--out", str(out)]) == 0
-    runs = {run.options["parser"]: run for run in map(read, folders([out]))}
-    rows = [row for run in runs.values() for row in run.found]
-    said = {(parser, row["question_id"]): row["said"] for parser, run in runs.items() for row in run.found}
-    assert {*runs} == {*PARSERS} and len(rows) == 2 * len(PARSERS)
-    assert {row["sampling"] for row in rows} == {"random"}
-    assert (said["pope", 1], said["lmms-eval", 1], rows[0]["answer"]) == ("yes", None, "no")
-
-
-# Answers about something else
-
-
-def test_answers_to_random_are_not_scored_against_adversarial(pope, capsys):
-    words = ["--dataset", *questions(pope, "adversarial"), "--responses", str(llava(pope, "random"))]
-    assert cli.main(["score", "pope", *words]) == 2
-    said = capsys.readouterr().err
-    assert "Is there a dog in the image?" in said and "Is there a fork in the image?" in said
-
-
 # The standard table in one run
 
 
@@ -156,16 +127,6 @@ def test_labels_are_read_as_yes_and_no(labels, pope, capsys):
     assert keys_of(result["signature"])["labels"].split(",") == result["labels"]
 
 
-@pytest.mark.parametrize("other", [2, 0.5, None, "No.", ""])
-def test_labels_beside_anything_else_stay_as_they_are(other, pope):
-    rows = [{"question_id": number, "pred": value} for number, value in enumerate(("1", other), 1)]
-    if isinstance(other, str):
-        assert "labels" not in halluscope.score("pope", rows, questions(pope, "random"))
-    else:
-        with pytest.raises(ValueError, match="expected the LVLM's text"):
-            halluscope.score("pope", rows, questions(pope, "random"))
-
-
 @pytest.mark.parametrize("named", ["sampling", "category", None])
 def test_all_answers_in_one_file(named, pope):
     rows = [
@@ -179,17 +140,6 @@ def test_all_answers_in_one_file(named, pope):
     if named is None:
         with pytest.raises(ValueError, match="are not in the dataset's order"):
             halluscope.score("pope", [*rows[1:], rows[0]], questions(pope))
-
-
-def test_one_sampling_of_a_file_with_all(pope):
-    rows = [
-        {"question_id": number, "response": "Yes", "sampling": sampling}
-        for sampling in SAMPLINGS
-        for number in (1, 2)
-    ]
-    for files in (questions(pope), questions(pope, "popular")):
-        result = halluscope.score("pope", rows, files, sampling="popular")
-        assert result["rows/popular"] == result["rows"] == 2
 
 
 # Forms that are taken
@@ -248,78 +198,6 @@ def test_columns_of_ones_own(tmp_path, labels):
     assert throne(file, labels, id_column="picture", text_column="said")["images"] == 3
 
 
-def test_a_table_of_other_images_says_so(tmp_path, labels, capsys):
-    files = [str(write(tmp_path / f"{n}.jsonl", SAID_ROWS[:n])) for n in (2, 3)]
-    assert (
-        cli.main(["score", "throne", "--dataset", labels, "--judges", "lexical", "--responses", *files]) == 0
-    )
-    said = capsys.readouterr().out
-    assert "* Not about the same rows: 2 coco-2-" in said and re.search(r"^3 +3\* ", said, re.M)
-
-
-# Thoughts
-
-
-def test_a_thought_is_not_scored(labels):
-    rows = [{"image_id": 1, "response": "<thinking>a bus</thinking> A dog <reasoning>a bus</reasoning>runs."}]
-    result = throne(rows, labels)
-    assert (result["precision_all"], result["thoughts"]) == (1.0, 1)
-    kept = throne(rows, labels, thoughts="kept")
-    assert kept["precision_all"] < 1 and keys_of(kept["signature"])["thoughts"] == "kept"
-
-
-def test_a_mapping_a_table_of_pandas_and_a_path(pope):
-    import pandas as pd
-
-    file = Path(questions(pope, "random")[0])
-    rows = [{"question_id": n, "response": "Yes"} for n in (1, 2)]
-    for given_rows in ({1: "Yes", "2": "Yes"}, pd.DataFrame(rows), rows):
-        assert halluscope.score("pope", given_rows, file)["rows"] == 2
-    with pytest.raises(ValueError, match=r"dataset is \[\]; expected a folder"):
-        halluscope.score("pope", rows, [])
-
-
-def test_a_sampling_that_the_dataset_does_not_have(pope):
-    with pytest.raises(
-        ValueError, match=r"select no row of this dataset \(in the dataset, sampling is 'random'"
-    ):
-        halluscope.score("pope", llava(pope, "random"), questions(pope, "random"), sampling="popular")
-
-
-# A part
-
-
-def test_a_smoke_test_of_a_part(pope, capsys):
-    rows = [{"question_id": 1, "response": "Yes"}]
-    with pytest.raises(ValueError, match=r"no response to 1 of the 2 rows .*--partial"):
-        halluscope.score("pope", rows, questions(pope, "random"))
-    result = halluscope.score("pope", rows, questions(pope, "random"), partial=True)
-    assert result["part"] == [1, 2] and keys_of(result["signature"])["part"] == "1of2"
-    assert halluscope.score("pope", rows * 1, questions(pope, "random"), limit=1)["part"] == [1, 2]
-
-
-def test_the_first_of_responses_without_ids_stand_for_the_first_rows(pope):
-    rows = [{"response": "Yes"}] * 2
-    result = halluscope.score("pope", rows, questions(pope, "random"), limit=1)
-    assert (result["matched"], result["part"]) == ("order", [1, 2])
-
-
-def test_another_prompt_is_counted(labels):
-    rows = [row | {"prompt": "Generate a short caption of the image."} for row in SAID_ROWS]
-    result = throne(rows, labels)
-    assert result["other_prompts"] == 3 and keys_of(result["signature"])["prompts"] == "other,3"
-    asked = [row | {"prompt": "USER: Describe this  image in detail. ASSISTANT:"} for row in SAID_ROWS]
-    assert "other_prompts" not in throne(asked, labels)
-
-
-def test_a_prompt_that_cannot_be_read_is_told(labels):
-    prompt = [{"role": "user", "content": "What is it?"}]
-    result = throne([row | {"prompt": prompt} for row in SAID_ROWS], labels)
-    assert result["uncompared"] == {"prompt": 3} and keys_of(result["signature"])["uncompared"] == "prompt"
-    listed = throne([row | {"prompt": ["What is it?"]} for row in SAID_ROWS], labels)
-    assert listed["other_prompts"] == 3 and "uncompared" not in listed
-
-
 # What a number is about
 
 
@@ -335,10 +213,6 @@ def test_equal_signatures_mean_equal_data(rows):
     assert data != data_of("any", [*rows, rows[0]])
 
 
-def test_letters_composed_in_two_ways_are_the_same():
-    assert data_of("any", [["caf\u00e9"]]) == data_of("any", [["cafe\u0301"]])
-
-
 # What can be known at once is said at once
 
 
@@ -350,12 +224,3 @@ def test_a_file_that_cannot_be_written_is_found_before_anything_is_scored(tmp_pa
     assert cli.main([*words, "--out", str(file)]) == 2
     assert "is there already" in capsys.readouterr().err
     assert file.read_text().count("\n") == 2
-
-
-def test_names_in_tables_are_those_of_by(labels, tmp_path, capsys):
-    files = [str(write(tmp_path / f"{n}.jsonl", SAID_ROWS[n:])) for n in range(2)]
-    words = ["score", "throne", "--dataset", labels, "--responses", *files, "--judges", "lexical"]
-    assert cli.main([*words, "--bootstrap", "0"]) == 0
-    header = capsys.readouterr().out.splitlines()[0].split()
-    assert cli.main([*words, "--json"]) == 0
-    assert set(header[1:]) - {"rows"} <= set(json.loads(capsys.readouterr().out)[0])

@@ -6,7 +6,10 @@ from halluscope.benchmarks.hallusionbench.build import features
 from halluscope.benchmarks.hallusionbench.data import QUESTIONS
 from halluscope.hub import module
 
-NEEDED = {name: kind for name, kind in features().items() if name in (*QUESTIONS.needed, "gt_answer_details")}
+NEEDED = {}
+for name, kind in features().items():
+    if name in QUESTIONS.needed or name == "gt_answer_details":
+        NEEDED[name] = kind
 
 
 class HallusionBench(module.Module):

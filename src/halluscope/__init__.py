@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halluscope.benchmark import Benchmark
-    from halluscope.judging.judge import ChatJudge, Judge
+    from halluscope.judging.judge import ChatJudge, Voter
     from halluscope.reporting.page.writing import Report
     from halluscope.reporting.printed import Printed
 
@@ -235,7 +235,7 @@ def report(
     return page.of_result(page.shown_result(result, predictions, references, name, **options), images)
 
 
-def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | ChatJudge:
+def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Voter | ChatJudge:
     """Find a judge, to ask it directly or to pass it to several benchmarks. Its model is not loaded yet.
 
     Args:

@@ -1,8 +1,6 @@
 """`halluscope answer`: a tiny vision-language model answers every benchmark, and every score command reads it."""
 
 import json
-import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -44,16 +42,6 @@ def answered(vlm: Vlm, source: sources.Source, out: Path, **options: Any) -> byt
     return out.read_bytes()
 
 
-def test_a_prompt_with_a_name(source, vlm, tmp_path):
-    """Each line names the prompt, and its `run` holds the prompt's text."""
-    out = tmp_path / "answers.jsonl"
-    for limit in (2, 3):  # and goes on
-        answered(vlm, source, out, prompt="short", limit=limit)
-    assert [line["halluscope_prompt"] for line in lines(out)] == ["short"] * 3
-    asked = "{question}\nAnswer the question using a single word or phrase."
-    assert lines(out)[0]["run"]["prompt"] == asked == source.benchmark.prompts["short"]
-
-
 @pytest.mark.filterwarnings("ignore:.* questions are scored")
 @pytest.mark.parametrize("name", harness_data.TASKS)
 def test_round_trip(name, data, vlm, tmp_path, ran):
@@ -82,33 +70,6 @@ def test_the_image_matters_and_may_be_grey(vlm, data, tmp_path):
     assert image is not None and image.mode == "RGB"
 
 
-def rendered(vlm):
-    """A question with an image, and without one, as the model gets it."""
-    return [vlm._rendered(["Is it?"], with_image=with_image) for with_image in (True, False)]
-
-
-def test_a_model_without_a_chat_template(tmp_path, blank):
-    plain = Vlm(str(tiny_vlm.make(tmp_path / "plain", chat_template=None)), "cpu")
-    assert rendered(plain) == ["<image>\nIs it?", "Is it?"] and plain.chat == "no"
-    assert plain.reply([["Is it?"]], [blank], 4)
-
-
-def test_a_template_that_only_the_tokenizer_has(model, vlm, tmp_path, blank):
-    folder = shutil.copytree(model, tmp_path / "model")
-    (folder / "chat_template.jinja").unlink(missing_ok=True)
-    settings = folder / "tokenizer_config.json"
-
-    def made(template):
-        settings.write_text(json.dumps(json.loads(settings.read_text()) | {"chat_template": template}))
-        return Vlm(str(folder), "cpu")
-
-    moved = made(tiny_vlm.CHAT)
-    assert rendered(moved) == rendered(vlm) and moved.chat == vlm.chat and len(vlm.chat) == 8
-    knows_text = made("{% for one in messages %}[{{ one['role'] }}] {{ one['content'] }}{% endfor %}")
-    assert rendered(knows_text) == ["[user] <image>\nIs it?", "[user] Is it?"]
-    assert knows_text.reply([["Is it?"]], [blank], 4) and vlm.chat != knows_text.chat
-
-
 def test_the_code_of_a_model_is_not_run(tmp_path, monkeypatch):
     ran, folder = tmp_path / "ran", tmp_path / "model"
     folder.mkdir()
@@ -120,42 +81,6 @@ def test_the_code_of_a_model_is_not_run(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="cannot be loaded"):
         Vlm(str(folder), "cpu")
     assert not ran.exists()
-
-
-def test_a_model_on_all_devices(model, vlm, blank):
-    pytest.importorskip("accelerate")
-    spread, asked = Vlm(str(model), "auto"), ([["Is it?"]], [blank], 4)
-    assert torch.cuda.is_available() or spread.reply(*asked) == vlm.reply(*asked)
-
-
-def test_what_does_not_fit_into_memory_or_the_processor(vlm, monkeypatch):
-    def raises(error):
-        def function(**_):
-            raise error
-
-        return function
-
-    with monkeypatch.context() as patch:
-        patch.setattr(vlm._model, "generate", raises(torch.OutOfMemoryError("CUDA out of memory.")))
-        said = "2 prompts at a time do not fit into memory: CUDA out of memory"
-        with pytest.raises(ValueError, match=said):
-            vlm.reply([["Is it?"]] * 2, None, 4)
-    monkeypatch.setattr(
-        vlm, "_processor", raises(ValueError("absolute aspect ratio must be smaller than 200"))
-    )
-    images = [Image.new("RGB", (900, 2)), Image.new("RGB", (5, 4))]
-    said = r"images of 900 x 2, 5 x 4 pixels \(ValueError: absolute aspect ratio"
-    with pytest.raises(ValueError, match=said):
-        vlm.reply([["Is it?"]] * 2, images, 4)
-
-
-def test_precision_and_name_are_in_the_key(vlm, model, tmp_path):
-    name, digest, precision = vlm.key.replace("@", ":").split(":")
-    assert (name, len(digest), precision) == ("tiny", 12, "float32")
-    moved = shutil.copytree(model, tmp_path / "tiny")
-    assert Vlm(str(moved), "cpu").key == vlm.key
-    other = Vlm(str(tiny_vlm.make(tmp_path / "other" / "tiny", seed=1)), "cpu")
-    assert other.key.startswith("tiny@") and other.key != vlm.key
 
 
 def test_it_goes_on_where_it_stopped(source, vlm, tmp_path):
@@ -185,25 +110,6 @@ def test_a_file_of_another_run_is_refused(data, source, vlm, tmp_path):
     assert out.read_bytes() == before
 
 
-def test_a_file_of_another_kind_is_refused(data, vlm, tmp_path):
-    out, source = tmp_path / "answers.jsonl", opened(data, "throne_coco")
-    for text, message in (
-        ('{"image_id": 10, "caption": "A dog."}\n', "line 1 was not written by `halluscope answer`"),
-        ("[1]\n", "line 1 was not written by"),
-        ("A dog.\n", "line 1 is not JSON"),
-        ('[{"image_id": 10, "caption": "A dog."}]', "line 1 was not written by"),  # what json.dump writes
-        ('{"image_id": 10, "response": "A dog."}', "line 1 was not written by"),
-        ('{"image_id": 999, "respo', "line 1 is not JSON, or is cut off"),
-        ("A dog.", "line 1 is not JSON"),
-    ):
-        out.write_text(text)
-        with pytest.raises(ValueError, match=message):
-            answered(vlm, source, out)
-        assert out.read_text() == text
-    with pytest.raises(ValueError, match="is a folder"):
-        answered(vlm, source, tmp_path)
-
-
 def test_what_somebody_added_is_not_cut_off(source, vlm, tmp_path):
     out = tmp_path / "answers.jsonl"
     written = answered(vlm, source, out, limit=2)
@@ -215,20 +121,6 @@ def test_what_somebody_added_is_not_cut_off(source, vlm, tmp_path):
         with pytest.raises(ValueError, match=said):
             answered(vlm, source, out)
         assert content(tmp_path) == before
-
-
-def test_inputs_and_what_is_no_file_are_not_written_to(data, vlm, tmp_path):
-    copy = shutil.copytree(data / "throne_coco", tmp_path / "throne_coco")
-    source = sources.open_source(str(copy))
-    (tmp_path / "link").symlink_to(next((copy / "data").iterdir()))
-    (tmp_path / "hard").hardlink_to(copy / "stats.json")
-    os.mkfifo(tmp_path / "pipe")
-    before, inside = content(tmp_path), [*copy.iterdir(), *(copy / "data").iterdir()]
-    said = "did not write this file|was not written by|is a folder or not a regular file"
-    for out in (*inside, *(tmp_path / name for name in ("link", "hard", "pipe"))):
-        with pytest.raises(ValueError, match=said):
-            answered(vlm, source, out)
-    assert content(tmp_path) == before
 
 
 def test_a_second_process_is_told(data, source, model, vlm, tmp_path, refused, monkeypatch):
@@ -252,19 +144,6 @@ def test_a_second_process_is_told(data, source, model, vlm, tmp_path, refused, m
     assert answer(vlm, source, out, max_new_tokens=4, progress=False) == 18
     assert len(told) == 3 and all("Another process is writing to" in said for said in told)
     assert len(lines(out)) == len({(row["sampling"], row["question_id"]) for row in lines(out)}) == 18
-
-
-def test_bad_models_and_datasets(data, tmp_path, tiny_t5, refused):
-    throne = data / "throne_coco"
-    for name, dataset, said in (
-        ("./nowhere", throne, "There is no model './nowhere'; expected a folder, or a Hub id"),
-        ("nobody/nothing", throne, "The model 'nobody/nothing' cannot be loaded"),
-        (tiny_t5, throne, "cannot be loaded"),
-        ("./nowhere", data / "pope", "was built without images"),
-        ("./nowhere", tmp_path / "nothing", "cannot be loaded as a dataset"),
-    ):
-        assert said in refused(*command(name, dataset, tmp_path / "a.jsonl"))
-    assert not (tmp_path / "a.jsonl").exists()
 
 
 def test_what_is_wrong_is_said_before_a_model_is_loaded(data, model, tmp_path, refused, monkeypatch):
@@ -348,38 +227,3 @@ def test_a_broken_image_is_named_and_the_run_goes_on_when_it_is_mended(
     broken.write_bytes(good)
     ran(*words)
     assert out.read_bytes() == complete
-
-
-def test_a_broken_image_in_a_dataset_is_named(tmp_path):
-    folder = small_datasets.build("throne_coco", tmp_path, with_images=True)
-    (folder / "README.md").unlink()
-    rows = read_rows(str(folder)).to_list()
-    rows[2]["image"]["bytes"] = rows[2]["image"]["bytes"][:-5]
-    rows[1]["image"] = {"bytes": None, "path": str(tmp_path / "throne_coco-inputs/val2017/000000000020.jpg")}
-    changed(folder, rows)
-    source = sources.open_source(str(folder))
-    assert source.image(source.rows[0]) is not None
-    said = r"image_id 20, .*: The image in row 1 of throne_coco cannot be opened: .*leads"
-    with pytest.raises(ValueError, match=said):
-        source.image(source.rows[1])
-    said = (
-        "image_id 30, which row 2 of throne_coco asks about: The image in row 2 of throne_coco, '0+30.jpg', "
-    )
-    with pytest.raises(ValueError, match=said + "is not a readable image: image file is truncated"):
-        source.image(source.rows[2])
-
-
-def test_file_names_that_are_none(coco, tmp_path):
-    images = str(tmp_path / "throne_coco-inputs/val2017")
-    rows = read_rows(str(coco)).to_list()
-    for name, message in (
-        (None, "The image 20 of throne_coco has no file name, but None"),
-        ("../000000000020.jpg", "leads out of"),
-        ("a\0.jpg", "cannot be a file's name"),
-        ("x" * 5000, "1 of the 3 images are not in"),
-        ("http://127.0.0.1/a.jpg", "1 of the 3 images are not in"),
-    ):
-        rows[1]["file_name"] = name
-        changed(coco, rows)
-        with pytest.raises(ValueError, match=message):
-            sources.open_source(str(coco), images)

@@ -1,7 +1,6 @@
 """Sampled responses, and a first turn before the question, with the tiny vision-language model."""
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from halluscope.answering.answer import FIRST_TOKENS, Sample
 from halluscope.answering.models import Noise, Vlm
 from tests import tiny_vlm
 from tests.answering.test_answering import TOKENS, answered, command, lines
-from tests.files.disk import full
 from tests.harness import data as harness_data
 
 LIST = "Give a list of objects and locations in the image."
@@ -57,19 +55,6 @@ def test_another_seed_is_another_run_and_greedy_is_a_third(vlm, source, tmp_path
     assert lines(tmp_path / "greedy")[0]["run"]["sample"] is None
 
 
-def test_runs_that_were_drawn_otherwise_do_not_mix(vlm, source, tmp_path):
-    out = tmp_path / "a.jsonl"
-    before = answered(vlm, source, out, sample=Sample(1), limit=3)
-    others = {None: "not None", Sample(2): "not {'seed': 2", Sample(1, 0.5): "'temperature': 0.5"}
-    for sample, said in others.items():
-        with pytest.raises(ValueError, match="line 1 was made with sample .*Name a new file") as refused:
-            answered(vlm, source, out, sample=sample)
-        assert said in str(refused.value)
-    with pytest.raises(ValueError, match="was made with first None"):
-        answered(vlm, source, out, sample=Sample(1), first=LIST)
-    assert out.read_bytes() == before
-
-
 def test_a_first_turn_is_asked_shown_and_kept(vlm, source, tmp_path, short):
     out = tmp_path / "a.jsonl"
     answered(vlm, source, out, first=LIST, batch_size=4)
@@ -83,23 +68,6 @@ def test_a_first_turn_is_asked_shown_and_kept(vlm, source, tmp_path, short):
     plain = [line["response"] for line in lines(tmp_path / "b.jsonl")]
     assert plain != [line["response"] for line in lines(out)]
     assert FIRST_TOKENS == 1024 and "first" not in lines(tmp_path / "b.jsonl")[0]
-
-
-def test_the_turns_as_the_model_gets_them(vlm):
-    turns = vlm._rendered([LIST, "a cup", "Is it?"], True)
-    assert turns == f"user: <image>{LIST}assistant: a cupuser: Is it?assistant:"
-    assert vlm._rendered([LIST, "a cup", "Is it?"], False).count("<image>") == 0
-
-
-def test_a_first_turn_goes_on_where_it_was_killed(vlm, source, tmp_path, short):
-    options: dict[str, Any] = {"first": LIST, "sample": Sample(5), "batch_size": 4}
-    whole, out = answered(vlm, source, tmp_path / "a.jsonl", **options), tmp_path / "b.jsonl"
-    assert len({line["first"] for line in lines(tmp_path / "a.jsonl")}) > 9
-    for at in (10, 60, 90, len(whole) // 2):
-        with full(at), pytest.raises(OSError):
-            answered(vlm, source, out, **options)
-        assert out.read_bytes() == whole[:at]
-    assert answered(vlm, source, out, **options) == whole
 
 
 @pytest.mark.parametrize(

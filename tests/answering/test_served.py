@@ -17,10 +17,8 @@ from datasets import Dataset
 from PIL import Image
 
 from halluscope.answering import sources
-from halluscope.answering.answer import Sample, answer, plan
+from halluscope.answering.answer import answer, plan
 from halluscope.answering.models import ServedVlm, Workers
-from halluscope.errors import JudgeUnavailable, JudgingFailed
-from halluscope.files.pictures import data_uri
 from halluscope.reading.datasets import read_rows
 from tests.answering.test_answering import command, lines, opened
 from tests.scripted_server import Said, refuse, reply
@@ -50,10 +48,6 @@ def script_of(say):
     return lambda prompt, count, body: reply("ready") if isinstance(prompt, str) else say(*parts(body))
 
 
-def nothing(question, images) -> Said:
-    return reply(f"no, {question}")
-
-
 def model_of(server, **options) -> ServedVlm:
     return ServedVlm(f"openai:tiny@{server.url}", **options).probe(draws=False)
 
@@ -74,15 +68,6 @@ def test_it_equals_the_same_model_in_process(name, data, vlm, serve, tmp_path):
         sorted(json.dumps(line | {"run": None}) for line in lines(file)) for file in (here, there)
     )
     assert ours == theirs
-
-
-def test_a_jpeg_is_sent_as_it_is_stored_and_others_as_png(data, serve, tmp_path):
-    source, server = opened(data, "pope"), serve(script_of(nothing))
-    answer(model_of(server), source, tmp_path / "out.jsonl", limit=2, progress=False)
-    _, (url,) = parts(server.bodies[-1])
-    stored = {file.read_bytes() for file in (data / "pictures").rglob("*.jpg")}
-    assert base64.b64decode(url.partition(";base64,")[2]) in stored and "jpeg" in url[:20]
-    assert pixels(data_uri(Image.linear_gradient("L").convert("RGB"))).size == (256, 256)
 
 
 def many(data: Path, tmp_path: Path, count: int) -> sources.Source:
@@ -133,45 +118,6 @@ def test_no_row_is_lost_and_none_asked_twice_under_faults(data, serve, tmp_path)
     assert len(server.bodies) == before
     outlook = plan(source, tmp_path / "new.jsonl", limit=10)
     assert (outlook.requests, outlook.done, outlook.is_measured) == (10, 0, False)
-
-
-def test_half_a_reply_is_no_response_and_is_asked_again(source, serve, tmp_path):
-    out, broken = tmp_path / "out.jsonl", [source.rows[3]["question"]]
-
-    def say(question, images):
-        return Said(b'{"choices": [{"mess') if question in broken else reply("no")
-
-    model = model_of(serve(script_of(say)))
-    written = answer(model, source, out, progress=False)
-    assert 0 < written < 18 and written + model.failures["not JSON"] == 18
-    said = r"questions got no response \(\d+ x not JSON\)\. Repeat the command"
-    with pytest.raises(JudgingFailed, match=said):
-        model.check_complete()
-    broken.clear()
-    assert answer(model, source, out, progress=False) == 18 - written
-    assert len(lines(out)) == 18
-
-
-def test_a_server_that_takes_no_images_is_named_at_once(data, serve, tmp_path):
-    server = serve(script_of(lambda *_: refuse(400, "tiny is not a multimodal model")))
-    with pytest.raises(JudgeUnavailable, match=r"no reply from 'tiny': HTTP 400.*not a multimodal model"):
-        answer(model_of(server, at_once=2), many(data, tmp_path, 100), tmp_path / "out.jsonl", progress=False)
-    assert len(server.bodies) < 20
-
-
-def test_drawn_responses_and_a_first_turn(source, serve, tmp_path):
-    server = serve(lambda prompt, count, body: reply(f"{body.get('seed')} {len(body['messages'])}"))
-    out, drawn = (
-        tmp_path / "out.jsonl",
-        {"sample": Sample(seed=5, temperature=0.7), "first": "What do you see?"},
-    )
-    answer(model_of(server), source, out, **drawn, limit=4, progress=False)
-    for line in lines(out):
-        assert line["first"].endswith(" 1") and line["response"].endswith(" 3")
-        assert line["first"].split()[0] != line["response"].split()[0]
-    body = server.bodies[-1]
-    assert body["temperature"] == 0.7 and body["messages"][0]["content"][0]["type"] == "image_url"
-    assert body["messages"][1] == {"role": "assistant", "content": body["messages"][1]["content"]}
 
 
 def test_by_the_command_line(data, serve, tmp_path, ran, refused):

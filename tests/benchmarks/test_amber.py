@@ -18,8 +18,8 @@ from halluscope.benchmarks.amber.data import ROWS, read_pairs
 from halluscope.benchmarks.amber.metric import METRIC, compute
 from halluscope.benchmarks.amber.words import load_words
 from halluscope.errors import BuildError
-from halluscope.reliability.parallel import parallel_form
 from halluscope.signature import keys_of
+from halluscope.studies.parallel.form import parallel_form
 from tests import small_datasets
 
 ROOT = Path(__file__).parents[2]

@@ -23,9 +23,9 @@ from halluscope.benchmarks.haloquest import metric as haloquest
 from halluscope.benchmarks.haloquest.data import IMAGE_TYPES, QUESTIONS, TYPES
 from halluscope.benchmarks.haloquest.reading import PROMPTS
 from halluscope.errors import BuildError
-from halluscope.reliability.parallel import parallel_form
 from halluscope.reporting import published
 from halluscope.signature import keys_of
+from halluscope.studies.parallel.form import parallel_form
 from tests import small_datasets
 from tests.fake_judge import FakeJudge
 from tests.scripted_server import reply

@@ -51,7 +51,7 @@ RULES = (
     "lmms-eval",
     "vlmevalkit",
     "repope",
-)  # first-word is in tests/reliability/test_parallel.py
+)  # first-word is in tests/studies/test_parallel.py
 READ = {
     "Yes, there is.": (YES, YES, OTHER, YES, YES),
     "No, there isn't.": (NO, NO, OTHER, NO, NO),

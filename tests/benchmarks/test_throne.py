@@ -13,7 +13,7 @@ from halluscope import registry
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.benchmarks.throne.report import report
-from halluscope.judging.resolve import ReplayJudge
+from halluscope.judging.replay import ReplayJudge
 from halluscope.reporting.formats import TABLE, written
 from halluscope.signature import changed, keys_of
 from halluscope.vocabularies import load

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import warnings
 import zipfile
 from collections.abc import Iterator
 from functools import partial
@@ -17,21 +16,19 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
-from datasets import Features, Image, Value, load_dataset
-from huggingface_hub import DatasetCard
+from datasets import Image, Value, load_dataset
 from PIL import Image as Pillow
 
-from halluscope import cli, limits, registry
+from halluscope import cli, registry
 from halluscope.benchmark import Dataset
-from halluscope.building import build_info, fetch, output
+from halluscope.building import fetch
 from halluscope.building import spec as specs
-from halluscope.building.output import Order, Table
+from halluscope.building.output import Order
 from halluscope.building.spec import Spec
 from halluscope.cli.build import command_of
-from halluscope.errors import BuildError, LimitExceeded
-from halluscope.paths import checkout, share
+from halluscope.errors import BuildError
+from halluscope.paths import share
 from tests import images as image_files
 from tests import small_datasets
 
@@ -153,16 +150,6 @@ def test_rows(upstream: Path, tmp_path: Path) -> None:
     assert [row["objects"] for row in load(tmp_path / "out", streaming=True)] == OBJECTS
 
 
-def test_without_images(upstream: Path, tmp_path: Path) -> None:
-    shutil.rmtree(upstream / "val2017")
-    out = build(upstream, tmp_path / "out", images=None, with_images=False)
-    rows = load(out)
-    assert rows.column_names == ["image_id", "file_name", "prompt", "objects"]
-    assert list(rows["objects"]) == OBJECTS
-    card = (out / "README.md").read_text()
-    assert "| `image` |" not in card and "built without images" in card and "| not used |" in card
-
-
 def test_same_input_same_bytes(upstream: Path, tmp_path: Path) -> None:
     one = build(upstream, tmp_path / "one")
     elsewhere = shutil.copytree(upstream, tmp_path / "elsewhere")
@@ -193,34 +180,6 @@ def test_stats(upstream: Path, tmp_path: Path) -> None:
     assert table["rows"] == 4
     assert (shard["bytes"], shard["sha256"]) == (len(content), hashlib.sha256(content).hexdigest())
     assert str(tmp_path) not in (out / "stats.json").read_text()
-
-
-def test_card(upstream: Path, tmp_path: Path) -> None:
-    card = DatasetCard.load(build(upstream, tmp_path / "out") / "README.md")
-    (split,) = card.data["dataset_info"]["splits"]
-    assert (split["name"], split["num_examples"]) == ("validation", 4)
-    assert [column["name"] for column in card.data["dataset_info"]["features"]][1] == "image"
-    assert "| images | 4 | 5,000 |" in card.text
-    assert "| annotations | 6 | 36,781 |" in card.text
-    assert "This is a subset" in card.text and str(tmp_path) not in card.text
-
-
-def test_shards_and_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "SHARD_BYTES", 20_000)
-    rows = ({"number": i, "text": "x" * 100} for i in range(450))
-    features = Features({"number": Value("int64"), "text": Value("string")})
-    table = Table(features, rows).write(tmp_path, "test")
-    names = [shard["file"] for shard in table["shards"]]
-    assert names == [f"data/test-{i:05d}-of-00003.parquet" for i in range(3)]
-    assert sorted(file.name for file in (tmp_path / "data").iterdir()) == [Path(name).name for name in names]
-    shards = [pq.ParquetFile(tmp_path / name) for name in names]
-    assert [shard.num_row_groups for shard in shards] == [2, 2, 1]
-    assert [n for shard in shards for n in shard.read()["number"].to_pylist()] == list(range(450))
-
-
-def test_no_rows_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match="has no row"):
-        Table(Features({"a": Value("int64")}), []).write(tmp_path, "test")
 
 
 # Where it comes from
@@ -263,43 +222,6 @@ def test_download_of_something_else(upstream: Path, tmp_path: Path, server: str)
     with pytest.raises(BuildError, match=rf"--source.*expected sha256:{published} but got {arrived}"):
         throne_coco.build(out=tmp_path / "out", cache=tmp_path / "kept", spec=spec)
     assert not list((tmp_path / "kept").iterdir()) and not (tmp_path / "out").exists()
-
-
-def test_download_that_is_not_there(upstream: Path, tmp_path: Path, server: str) -> None:
-    spec = spec_of(upstream, server)
-    (upstream / "val2017.zip").unlink()
-    with pytest.raises(BuildError, match=r"Could not download .*val2017\.zip.*--images.*404"):
-        throne_coco.build(out=tmp_path / "out", cache=tmp_path / "kept", spec=spec)
-
-
-def test_local_archives_and_folders_give_the_same_rows(upstream: Path, tmp_path: Path) -> None:
-    spec = spec_of(upstream)
-    labels, pictures = upstream / "annotations_trainval2017.zip", upstream / "val2017.zip"
-    one = throne_coco.build(labels, pictures, tmp_path / "one", spec=spec)
-    two = throne_coco.build(upstream, upstream, tmp_path / "two", spec=spec)
-    stats = [json.loads((out / "stats.json").read_text()) for out in (one, two)]
-    assert stats[0]["tables"] == stats[1]["tables"]
-    assert [each["sources"]["images"]["published"] for each in stats] == [True, None]
-    assert [each["subset"] for each in stats] == [False, False]
-
-
-def test_another_archive_needs_subset(upstream: Path, tmp_path: Path) -> None:
-    spec = spec_of(upstream)
-    with zipfile.ZipFile(upstream / "val2017.zip", "a") as archive:
-        archive.writestr("val2017/more.txt", "more")
-    args = (upstream, upstream / "val2017.zip", tmp_path / "out")
-    with pytest.raises(BuildError, match=r"val2017\.zip is not the published file.*--subset"):
-        throne_coco.build(*args, spec=spec)
-    stats = json.loads((throne_coco.build(*args, spec=spec, subset=True) / "stats.json").read_text())
-    assert stats["subset"] is True and stats["sources"]["images"]["published"] is False
-
-
-def test_changed_annotations_need_subset(upstream: Path, tmp_path: Path) -> None:
-    spec = spec_of(upstream)
-    published = spec.sources["annotations"].member_sha256
-    arrived = fetch.sha256_of(write_annotations(upstream, annotations() | {"info": {}}))
-    with pytest.raises(BuildError, match=f"its sha256 is {arrived}, expected {published}.*--subset"):
-        build(upstream, tmp_path / "out", spec=spec, subset=False)
 
 
 def test_counts_are_expected(upstream: Path, tmp_path: Path) -> None:
@@ -394,101 +316,6 @@ def test_bad_image(
     assert not (tmp_path / "out").exists() and not (programs / "ran").exists()
 
 
-def test_an_image_behind_a_link_that_leads_out(upstream: Path, tmp_path: Path) -> None:
-    file = upstream / "val2017" / "000000000030.jpg"
-    (tmp_path / "elsewhere.jpg").write_bytes(file.read_bytes())
-    file.unlink()
-    file.symlink_to(tmp_path / "elsewhere.jpg")
-    with pytest.raises(BuildError, match=r"'000000000030\.jpg' leads out of"):
-        build(upstream, tmp_path / "out")
-
-
-def test_a_large_image_in_a_zip_is_not_unpacked(upstream: Path, tmp_path: Path) -> None:
-    (upstream / "val2017" / "000000000030.jpg").write_bytes(bytes(20_000))
-    _, pictures = zipped(upstream)
-    with (
-        limits.given("image=10K"),
-        pytest.raises(LimitExceeded, match=r"030\.jpg is larger .*'image' of 10,000"),
-    ):
-        build(upstream, tmp_path / "out", images=pictures)
-
-
-def test_only_images_present(upstream: Path, tmp_path: Path) -> None:
-    (upstream / "val2017" / "000000000030.jpg").unlink()
-    out = build(upstream, tmp_path / "out", only_images_present=True)
-    assert list(load(out)["image_id"]) == [10, 20, 40]
-    assert json.loads((out / "stats.json").read_text())["counts"]["annotations"] == 5
-    spec = spec_of(upstream)
-    with pytest.raises(BuildError, match=r"found 3 images.*Pass --subset"):
-        build(upstream, tmp_path / "two", spec=spec, subset=False, only_images_present=True)
-    (tmp_path / "none").mkdir()
-    with pytest.raises(BuildError, match="None of the 4 images"):
-        build(upstream, tmp_path / "three", images=tmp_path / "none", only_images_present=True)
-
-
-def test_missing_places(upstream: Path, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    out = tmp_path / "out"
-    with pytest.raises(BuildError, match=r"--source .*nowhere does not exist"):
-        throne_coco.build(tmp_path / "nowhere", upstream, out)
-    with pytest.raises(BuildError, match=r"--source .*empty holds no annotations/instances_val2017.json"):
-        throne_coco.build(tmp_path / "empty", upstream, out)
-    with pytest.raises(BuildError, match=r"--images .*json holds no val2017"):
-        build(upstream, out, images=upstream / "instances_val2017.json")
-    labels, pictures = zipped(upstream)
-    with pytest.raises(BuildError, match=r"--source .*val2017\.zip holds no"):
-        throne_coco.build(pictures, labels, out)
-
-
-def test_corrupt_archive(upstream: Path, tmp_path: Path) -> None:
-    labels, pictures = zipped(upstream)
-    for archive in (labels, pictures):
-        content = bytearray(archive.read_bytes())
-        content[len(content) // 2] ^= 255  # a stored member's content: its check sum is wrong now
-        archive.write_bytes(content)
-    with pytest.raises(BuildError, match="cannot be read, or is cut off: Bad CRC-32"):
-        throne_coco.build(labels, upstream, tmp_path / "out", subset=True)
-    with pytest.raises(BuildError, match=r"jpg cannot be read, or is cut off: Bad CRC-32"):
-        throne_coco.build(upstream, pictures, tmp_path / "out", subset=True)
-
-
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        (["annotations/instances_val2017.json", "../a"], r"'\.\./a'; expected unique names"),
-        (["annotations/instances_val2017.json", "C:/a"], "'C:/a'; expected unique names"),
-        (["annotations/instances_val2017.json", "a", "a"], "'a' twice; expected"),
-        (
-            ["annotations/instances_val2017.json", "a/" * 30_000],
-            "expected unique names of at most 1,000 characters",
-        ),
-    ],
-)
-def test_names_that_no_archive_needs(names: list[str], message: str, upstream: Path, tmp_path: Path) -> None:
-    labels = tmp_path / "labels.zip"
-    with warnings.catch_warnings(), zipfile.ZipFile(labels, "w") as archive:
-        warnings.simplefilter("ignore")  # zipfile's own, of a name that comes twice
-        for name in names:
-            archive.writestr(name, (upstream / "instances_val2017.json").read_bytes())
-    with pytest.raises(BuildError, match=rf"--source .*labels\.zip holds .*{message}"):
-        throne_coco.build(labels, None, tmp_path / "out", subset=True, with_images=False)
-
-
-def test_a_source_that_is_too_large_or_no_file(
-    upstream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    labels, _ = zipped(upstream)
-    monkeypatch.setenv("HALLUSCOPE_LIMITS", "unpacked=100")
-    with pytest.raises(
-        LimitExceeded, match=r"instances_val2017\.json is larger than the limit 'unpacked' of 100"
-    ):
-        throne_coco.build(labels, None, tmp_path / "out", subset=True, with_images=False)
-    os.mkfifo(tmp_path / "pipe")
-    for source in (tmp_path / "pipe", Path("/dev/zero")):
-        with pytest.raises(BuildError, match=rf"{source} is a pipe or a device; expected a file"):
-            throne_coco.build(source, None, tmp_path / "out", subset=True, with_images=False)
-
-
 # The command line, the spec, and where files are
 
 
@@ -525,19 +352,6 @@ def test_script_runs_from_anywhere(upstream: Path, tmp_path: Path) -> None:
         env=os.environ | {"HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"},
     )
     assert loaded.stdout.strip() == "4"
-
-
-def test_without_out_it_goes_to_datasets_under_the_working_directory(
-    upstream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    options = ["--source", str(upstream), "--no-images", "--subset"]
-    assert cli.main(["build", "throne_coco", *options]) == 0
-    assert "load_dataset(" in capsys.readouterr().out
-    assert {file.name for file in (tmp_path / "datasets" / "throne_coco").iterdir()} == build_info.PARTS
-    assert cli.main(["build", "throne_coco", *options]) == 2
-    assert "holds a build already; pass --force" in capsys.readouterr().err
-    assert cli.main(["build", "throne_coco", *options, "--force"]) == 0
 
 
 @pytest.mark.parametrize("dataset", [pytest.param(one, id=one.name) for one in registry.datasets()])
@@ -585,28 +399,3 @@ def test_share_in_an_installed_wheel(tmp_path: Path) -> None:
     )
     assert ran.stdout.split() == ["None", str(package / "_share" / "builders" / "throne_coco.py")]
     assert f"FileNotFoundError: metrics is not in {package / '_share'}" in ran.stderr
-
-
-@pytest.mark.skipif(checkout() is None, reason="needs a checkout")
-def test_the_folder_datasets_does_not_hide_the_library() -> None:
-    assert not list((ROOT / "datasets").rglob("*.py"))
-
-
-# The real thing, where it is at hand
-
-
-@pytest.mark.skipif("HALLUSCOPE_UPSTREAM" not in os.environ, reason="HALLUSCOPE_UPSTREAM names no folder")
-def test_real_images(tmp_path: Path) -> None:
-    tiny = Path(os.environ["HALLUSCOPE_UPSTREAM"]) / "coco" / "tiny"
-    out = throne_coco.build(tiny, tiny, tmp_path / "out", subset=True)
-    rows = load(out).cast_column("image", Image(decode=False))
-    truth = json.loads((tiny / "instances_val2017.json").read_text())
-    names = {category["id"]: category["name"] for category in truth["categories"]}
-    expected: dict[int, set[int]] = {image["id"]: set() for image in truth["images"]}
-    for annotation in truth["annotations"]:
-        expected[annotation["image_id"]].add(annotation["category_id"])
-    assert len(rows) == 80
-    for row in rows:
-        assert row["objects"] == [names[i] for i in sorted(expected[row["image_id"]])]
-        assert row["image"]["bytes"] == (tiny / "val2017" / row["file_name"]).read_bytes()
-    assert json.loads((out / "stats.json").read_text())["counts"]["annotations"] == 815

@@ -9,13 +9,10 @@ import pytest
 from datasets import load_dataset
 
 from halluscope import cli
-from halluscope.building import build_info, output
+from halluscope.building import build_info
 from halluscope.files import writing
-from halluscope.paths import share
 from tests import small_datasets
 from tests.files.disk import content, full
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -68,23 +65,6 @@ def test_a_file_of_the_users(
     (out / name).write_text("mine")
     said = refused(source, out, capsys, *more)
     assert f"{out / name} was not written by a build" in said and "Move it away" in said
-
-
-@pytest.mark.parametrize("what", ["a link", "a link to a folder", "a folder", "an empty folder"])
-@pytest.mark.parametrize("name", ["README.md", "data", build_info.MANIFEST])
-def test_what_is_no_plain_file(
-    name: str, what: str, source: Path, out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "theirs").mkdir()
-    (tmp_path / "theirs" / "file").write_text("mine")
-    if "link" in what:
-        (out / name).symlink_to(tmp_path / "theirs" if "folder" in what else tmp_path / "theirs" / "file")
-    else:
-        (out / name).mkdir()
-        if what == "a folder":
-            (out / name / "file").write_text("mine")
-    assert "Move it away" in refused(source, out, capsys, "--force")
-    assert (tmp_path / "theirs" / "file").read_text() == "mine"
 
 
 def _link(out: Path) -> None:
@@ -161,45 +141,7 @@ def test_all_else_stays_through_each_build(
     assert {*content(out)} == {*before} | listed
 
 
-def test_the_facts_of_a_checkout(source: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    facts = share("datasets", "pope", "spec.toml").read_bytes()
-    (out / "spec.toml").write_bytes(facts)
-    assert build(source, out) == 0 and is_whole(out)
-    held = json.loads(
-        (out / build_info.MANIFEST).read_text()
-    )  # built of another spec, before the checkout was brought up to date
-    held["files"]["spec.toml"] = "0" * 64
-    (out / build_info.MANIFEST).write_text(json.dumps(held))
-    assert build(source, out, "--force") == 0 and is_whole(out)
-    assert (out / "spec.toml").read_bytes() == facts
-
-
 # Where
-
-
-def test_a_link_to_a_folder(source: Path, out: Path, tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(out)
-    for _ in range(2):
-        assert build(source, tmp_path / "link", "--force") == 0
-        assert (tmp_path / "link").is_symlink() and is_whole(out)
-
-
-def test_a_file_or_links_in_a_circle(source: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "notes.txt is a file; expected a folder" in refused(source, out / "notes.txt", capsys, "--force")
-    (out / "circle").symlink_to("circle")
-    refused(source, out / "circle", capsys, "--force")
-
-
-def test_the_working_directory(
-    source: Path, out: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A build adds to this folder, but does not replace it under a process that uses it."""
-    monkeypatch.chdir(out / "deep")
-    assert build(source, Path("..")) == 0 and is_whole(out)
-    said = refused(source, out, capsys, "--force")
-    assert "is or holds the working directory" in said
-    monkeypatch.chdir(out.parent)
-    assert build(source, Path("out"), "--force") == 0 and is_whole(out)
 
 
 def test_what_is_read_is_not_replaced(
@@ -257,39 +199,3 @@ def test_interrupted(
     assert capsys.readouterr().err == f"halluscope: interrupted; {out} is complete.\n" and is_whole(out)
     monkeypatch.undo()
     assert build(source, out, "--force") == 0 and [entry.name for entry in out.parent.iterdir()] == ["out"]
-
-
-def test_what_changes_while_it_is_built(source: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files that the user writes meanwhile are kept, as are those that were there before."""
-    assert build(source, out) == 0
-    write = build_info.write_manifest
-
-    def meanwhile(folder: Path) -> None:
-        write(folder)
-        (out / "README.md").write_text("mine")
-
-    monkeypatch.setattr(output, "write_manifest", meanwhile)
-    assert build(source, out, "--force") == 2
-    assert (out / "README.md").read_text() == "mine"
-
-
-def test_a_first_build_that_is_killed_locks_nobody_out(source: Path, out: Path) -> None:
-    """The files appear one by one; a folder without data is not yet a build."""
-    assert build(source, out) == 0
-    shutil.rmtree(out / "data")
-    (out / "README.md").unlink()
-    assert build(source, out) == 0 and is_whole(out)
-
-
-# The mark
-
-
-def test_the_mark_is_neither_read_nor_committed(source: Path, out: Path) -> None:
-    assert build(source, out) == 0
-    rows = load_dataset(str(out), "gqa", cache_dir=str(out.parent.parent / "hf"))
-    assert list(rows) == ["test"] and len(rows["test"]) == 18
-    (out / "README.md").unlink()  # then the files are found by their names
-    loose = load_dataset(str(out), cache_dir=str(out.parent.parent / "hf"), data_files="data/gqa/*")
-    assert sum(map(len, loose.values())) == 18
-    ignored = (ROOT / ".gitignore").read_text().splitlines()
-    assert f"datasets/*/{build_info.MANIFEST}" in ignored

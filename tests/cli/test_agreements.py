@@ -81,12 +81,3 @@ def test_nothing_is_asked_twice(files, capsys, monkeypatch, tiny_t5):
     assert "needs at least 3" in capsys.readouterr().out
     assert cli.main([*words[:-2], "2"]) == 0
     assert len(asked) == TEXTS * 3 * CLASSES
-
-
-@pytest.mark.parametrize(
-    ("agreement", "said"),
-    [(["3", "3"], "names 3 twice"), (["4"], "expected a number from 2"), (["most"], "agreement is 'most'")],
-)
-def test_agreements_that_cannot_be(files, capsys, agreement, said):
-    assert cli.main(agreeing(files, "--judges", replay(files), "--agreement", *agreement)) == 2
-    assert said in capsys.readouterr().err

@@ -80,27 +80,6 @@ def test_replayed_answers(files, score):
     assert "judges:replay-" in result["signature"]
 
 
-ABOUT = '{"text": "a", "question": "b"'
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[" * 200_000, "is not JSON, or is cut off: maximum recursion depth"),
-        (f"{ABOUT}}}", "line 1: expected a JSON object with text, question and answer"),
-        (f'{ABOUT}, "answer": 1}}', "all of them texts; got {"),
-        (
-            f'{ABOUT}, "answer": "yes"}}\n{ABOUT}, "answer": "no"}}',
-            "line 2: an earlier line has another answer to the same question, 'b'",
-        ),
-        (f'{ABOUT}, "answer": "c", "answer": "d"}}', "'answer' occurs twice in one object"),
-    ],
-)
-def test_bad_replayed_answers(text, message, files, score):
-    (files / "answers.jsonl").write_text(text)
-    assert message in score("--judges", f"replay:{files / 'answers.jsonl'}", ends=2).err
-
-
 def test_bad_input_is_one_line_and_a_status(files, score, capsys):
     (files / "labels.json").write_text(json.dumps({"1": ["dgo"]}))
     out, err = score("--limit", "1", ends=2)
@@ -121,12 +100,6 @@ def test_info_names_who_may_judge(name, capsys):
     printed = capsys.readouterr().out
     line = next(line for line in printed.splitlines() if line.startswith(("  judge: ", "  judges: ")))
     assert all(re.search(rf"\b{rule}\b", line) for rule in (judges.default, *judges.rules))
-
-
-def test_what_would_be_dropped_is_an_error(score):
-    said = score("--questions", "paper", "released", ends=2).err
-    assert "questions[0] is 'paper'; expected a template" in said
-    assert "limit is 0; expected a whole number" in score("--limit", "0", ends=2).err
 
 
 def test_published_rows_stand_apart(files, score, monkeypatch):

@@ -39,12 +39,6 @@ def contents(folder):
     return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
 
 
-def test_empty_responses_are_told(folder, capsys):
-    (folder / "rest.jsonl").write_text(json.dumps({"image_id": 2, "caption": ""}))
-    assert score() == 0
-    assert "model: 1 responses are empty." in capsys.readouterr().err
-
-
 TAKEN = ["mine.jsonl", "./rest.jsonl", "labels.json", "votes.jsonl", "store.sqlite", "soft", "hard", "round"]
 
 
@@ -64,16 +58,6 @@ def test_the_store_that_is_not_there_yet(folder, name, capsys):
     (folder / "linked").symlink_to(folder)
     assert score(*([] if name == "usual.sqlite" else ["--store", "new.sqlite"]), "--out", name) == 2
     assert "is also an input" in capsys.readouterr().err
-
-
-def test_rows_are_written_whole_with_half_characters_too(folder):
-    """In a response, and in the name of a model whose file's name is no UTF-8."""
-    name = os.fsdecode(b"m\xff")
-    assert score("--responses", f"{name}=mine.jsonl,rest.jsonl", "--out", "new/run") == 0
-    rows = [json.loads(line) for line in (folder / "new" / "run" / "items.jsonl").read_text().splitlines()]
-    assert [row["found"] for row in rows] == [["dog"], ["cat"]]
-    assert [file.name for file in (folder / "new").iterdir()] == ["run"]
-    assert json.loads((folder / "new" / "run" / "run.json").read_text())["responses"] == name
 
 
 def test_what_appears_meanwhile_stays(folder, monkeypatch, capsys):

@@ -6,26 +6,14 @@ import os
 import re
 import subprocess
 import sys
-import warnings
-from collections import Counter
-from contextlib import nullcontext
-from pathlib import Path
-from types import SimpleNamespace
 from urllib.parse import quote, quote_plus
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halluscope import cli, limits, terminal
-from halluscope.cli import without
-from halluscope.judging import ask as asking
-from halluscope.judging import prompts
-from halluscope.judging.questions import Question
-from halluscope.judging.resolve import ReplayJudge
+from halluscope import cli, limits
 from halluscope.paths import PACKAGE
-from halluscope.reporting.tables import to_json
 from halluscope.sanitize import BLACKED, one_line, printable, short_repr
 
 HOSTILE = "m\x1b[31mo\x07d\re\u202el\n|halluscope: all is well \x9b\x7f"
@@ -122,12 +110,6 @@ def test_hostile_file_names_in_tables(responses, tmp_path, words):
     assert "m\\x1b[31mo\\x07d\\x0de\\u202el\\n" in shown and "\\udcff\\udcfe\\x1b]0;title\\x07" in shown
 
 
-def test_hostile_file_names_in_json_are_true(responses, tmp_path):
-    status, out, err = halluscope(*throne(*responses), "--json", folder=tmp_path)
-    assert status == 0 and steering(out + err) == [], err
-    assert {result["responses"] for result in json.loads(out)} == {HOSTILE, HALVES}
-
-
 def test_hostile_words_in_errors(tmp_path):
     (tmp_path / "labels.json").write_text(json.dumps({1: [HOSTILE]}))
     (tmp_path / "mine.jsonl").write_text(json.dumps(TEXTS[0]))
@@ -146,13 +128,6 @@ def test_hostile_words_in_errors(tmp_path):
     assert json.loads((tmp_path / "statuses").read_text()) == [2] * len(commands), err
     assert not out and steering(err) == [], err
     assert not re.search(rb"^\|?halluscope: all is well", err, re.MULTILINE)
-
-
-@given(st.text())
-def test_json_is_told_in_ascii_and_read_back(text):
-    said = to_json({text: [text, float("nan")]})
-    assert said.isascii() and printable(said) == said
-    assert json.loads(said) == json.loads(json.dumps({text: [text, None]}))
 
 
 # Keys
@@ -208,29 +183,6 @@ def test_an_error_of_ours_is_one_line_and_70(broken, capsys, error):
     assert "report" in said and cli.TRACEBACK in said
 
 
-def test_where_an_error_arose_is_shown_to_who_asks(broken, capsys, monkeypatch):
-    monkeypatch.setenv(cli.TRACEBACK, "1")
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
-    broken(RuntimeError("at sk-very-secret"))
-    assert cli.main(["list"]) == 70
-    said = capsys.readouterr().err
-    assert "Traceback" in said and "test_terminal.py" in said and "sk-very-secret" not in said
-
-
-@pytest.mark.parametrize(
-    ("error", "status", "said"),
-    [
-        (MemoryError(), 70, "halluscope: .*not enough memory.*"),
-        (KeyboardInterrupt(), 130, "halluscope: interrupted."),  # nothing is promised
-        (ValueError(), 2, "halluscope: ValueError"),  # nothing is empty
-    ],
-)
-def test_errors_with_words_of_their_own(broken, capsys, error, status, said):
-    broken(error)
-    assert cli.main(["list"]) == status
-    assert re.fullmatch(f"{said}\n", capsys.readouterr().err)
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -243,57 +195,6 @@ def test_errors_with_words_of_their_own(broken, capsys, error, status, said):
 def test_nobody_reads(words, end):
     """Nothing is printed about it, and the command's status stays."""
     assert shell(f"halluscope {words} {end}; exit ${{PIPESTATUS[0]}}") == (0, b"")
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is full")
-def test_a_full_disk_under_the_output():
-    status, err = shell("halluscope list >/dev/full")
-    assert status == 2 and err.count(b"\n") == 1 and b"No space left" in err
-
-
-def test_who_is_interrupted_hears_what_is_kept(monkeypatch, capsys):
-    def run():
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("halluscope.cli.answer.answer", run)
-    assert cli.main(["answer"]) == 130
-    assert "what was answered so far is kept" in capsys.readouterr().err
-
-
-def test_judges_names_in_bars_steer_nothing(monkeypatch):
-    """Of voters and of judges of free text."""
-    titles = []
-
-    def bar(*_, desc=None, **__):
-        titles.append(desc)
-        return nullcontext(SimpleNamespace(update=lambda *_: None, set_postfix=lambda **_: None))
-
-    monkeypatch.setattr("halluscope.judging.ask.tqdm", bar)
-    judge = ReplayJudge({("A dog.", "A dog?"): "yes"})
-    judge.key = HOSTILE
-    question = [[Question("A dog?", "dog", "{response} {question}")]]
-    asking.collect_votes([judge], question, ["A dog."], np.ones((1, 1), dtype=bool), 1, progress=True)
-    chat = SimpleNamespace(
-        key=HOSTILE, failures=Counter(), replies=lambda asked: enumerate(["yes"] * len(asked))
-    )
-    asking.collect_verdicts([prompts.PromptSpec("?", bool)], chat, progress=True)
-    assert len(titles) == 2 and not STEERS.search("".join(titles)) and "\n" not in "".join(titles)
-
-
-# Warnings
-
-
-def test_warnings_are_told_as_one_message_and_the_process_stays_as_it_was(capsys):
-    shown, before = warnings.showwarning, warnings.formatwarning
-    with warnings.catch_warnings():  # pytest records warnings; here they are shown
-        warnings.simplefilter("always")
-        warnings.showwarning = lambda *one: terminal.tell(warnings.formatwarning(*one[:4]).removesuffix("\n"))
-        with terminal.tell_warnings():
-            warnings.warn("a\x1b[31m\nb", stacklevel=1)
-            warnings.warn("c", RuntimeWarning, stacklevel=1)
-    assert capsys.readouterr().err == "halluscope: a\\x1b[31m\n  b\nhalluscope: RuntimeWarning: c\n"
-    assert cli.main(["list", "pope"]) == 0
-    assert (warnings.showwarning, warnings.formatwarning) == (shown, before)
 
 
 # Options
@@ -336,34 +237,3 @@ def test_limits_stand_anywhere(responses, tmp_path, monkeypatch, capsys, place, 
     assert cli.main([*command[:at], *words, *command[at:]]) == 2
     assert "the limit 'file' of 5 bytes" in capsys.readouterr().err
     assert limits.most("file") == limits.LIMITS["file"].default
-
-
-def test_limits_reach_builds_and_are_listed(capsys):
-    assert cli.main(["build", "--limits", "pixels=3MB"]) == 0
-    assert cli.main(["list", "--limits", "pixels=3MB,reply=1GiB"]) == 0
-    out = capsys.readouterr().out
-    assert "3,000,000" in out and "1,073,741,824" in out
-    for name, limit in limits.LIMITS.items():
-        assert re.search(rf"^{name} +{re.escape(limit.about)} ", out, re.MULTILINE)
-
-
-@pytest.mark.parametrize(
-    "words", [["--limits"], ["--limits", ""], ["--limits=x"], ["--limits=file"], ["--limits=nope=1"]]
-)
-def test_limits_that_are_none(words, capsys, monkeypatch):
-    assert cli.main(["list", *words]) == 2
-    said = capsys.readouterr().err
-    assert "--limits" in said and "NAME=AMOUNT" in said
-    assert limits.VARIABLE not in os.environ
-    monkeypatch.setenv(limits.VARIABLE, "file=-1")
-    assert cli.main(["list"]) == 2
-    assert f"{limits.VARIABLE} holds 'file=-1'" in capsys.readouterr().err
-
-
-def test_the_list_names_the_limits(capsys):
-    assert cli.main(["list"]) == 0
-    assert "--limits NAME=AMOUNT" in capsys.readouterr().out
-
-
-def test_an_option_is_taken_out_wherever_it_stands():
-    assert without("--a", ["--a", "1", "x", "--ab", "--a=2"]) == (["x", "--ab"], ["1", "2"])

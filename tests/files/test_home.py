@@ -7,7 +7,6 @@ import pytest
 
 import halluscope
 from halluscope import cli
-from halluscope.vocabularies import load
 from tests import small_datasets
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -41,20 +40,6 @@ def test_from_python(home: Path) -> None:
     assert not list(Path.cwd().iterdir())
 
 
-def test_a_benchmark_s_own_files(home: Path) -> None:
-    (home / "words.txt").write_text("\n".join(load("coco").classes))
-    result = halluscope.score(
-        "chair",
-        "~/mine.jsonl",
-        "~/throne_coco",
-        synonyms="~/words.txt",
-        allow_other_synonyms=True,
-        out="~/run",
-        bootstrap=0,
-    )
-    assert result["recall"] == 1 / 3 and halluscope.verify("~/run") == {str(home / "run"): []}
-
-
 def test_from_the_command_line(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where a shell leaves "~" to the program: after "=", in "NAME=FILE", in quotes."""
     words = [
@@ -72,8 +57,3 @@ def test_from_the_command_line(home: Path, capsys: pytest.CaptureFixture[str]) -
     assert cli.main(["verify", "~/run"]) == 0
     assert {"run", "page.html"} <= {path.name for path in home.iterdir()}
     assert not list(Path.cwd().iterdir())
-
-
-def test_a_file_whose_name_begins_so(home: Path) -> None:
-    Path("~mine.jsonl").write_text(RESPONSES)
-    assert halluscope.score("throne", "~mine.jsonl", "~/throne_coco", **SCORED)["recall_all"] == 1 / 3

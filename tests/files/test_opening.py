@@ -1,26 +1,21 @@
 """Opening files that are packed, truncated, too large, not plain files, or given twice. A child measures memory."""
 
 import gzip
-import json
 import os
 import struct
 import subprocess
 import sys
-import time
 import zipfile
 import zlib
 from pathlib import Path
 
 import pytest
 
-from halluscope.errors import BuildError, LimitExceeded
+from halluscope.errors import BuildError
 from halluscope.files.opening import (
     check_once,
-    json_rows,
     leads_out,
-    read_bytes,
     read_json,
-    read_text,
 )
 
 MB = 2**20
@@ -104,15 +99,6 @@ def test_a_gzip_is_unpacked_up_to_the_limit(tmp_path):
     assert taken < 60 * MB
 
 
-def test_a_file_on_disk_is_measured_before_it_is_read(tmp_path, monkeypatch):
-    monkeypatch.setenv("HALLUSCOPE_LIMITS", "file=1KB,image=10")
-    (tmp_path / "a.json").write_bytes(b" " * 1001)
-    with pytest.raises(LimitExceeded, match=r"a\.json is larger than the limit 'file' of 1,000 bytes"):
-        read_text(tmp_path / "a.json")
-    with pytest.raises(LimitExceeded, match="limit 'image' of 10 bytes"):
-        read_bytes(tmp_path / "a.json", "image")
-
-
 @pytest.mark.parametrize(("unit", "first"), [(b"{}\n", b""), (b"{},", b"[")])
 def test_millions_of_rows_in_a_small_file(unit, first, tmp_path):
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(first + unit * 3_000_000))
@@ -121,13 +107,6 @@ def test_millions_of_rows_in_a_small_file(unit, first, tmp_path):
     )
     assert "a.jsonl.gz is larger than the limit 'rows' of 9,000 rows" in said
     assert taken < 60 * MB
-
-
-def test_a_list_is_held_in_pieces(tmp_path):
-    entry = b'{"a": "' + b"b" * 1000 + b'"},'
-    (tmp_path / "a.json").write_bytes(b"[" + entry * 40_000 + b'{"a": 1},' * 100_000 + b"1]")
-    said, taken = peak("for _ in entries(Path(sys.argv[1])): pass", tmp_path / "a.json")
-    assert not said and taken < 20 * MB
 
 
 # No plain file, or damaged
@@ -142,35 +121,6 @@ def test_what_is_no_plain_file(tmp_path):
             read_json(file)
     with pytest.raises(FileNotFoundError, match="There is no file"):
         read_json(tmp_path / "loop")
-
-
-# JSON
-
-
-@pytest.mark.parametrize(
-    ("text", "rows"),
-    [
-        ("[]", []),
-        (" [ ] \n", []),
-        ('[1,"a" , {"b": [2]}\n]', [1, "a", {"b": [2]}]),
-        ("[[1], [2]]", [[1], [2]]),
-        ("1\n\n 2 \r\n3", [1, 2, 3]),
-        ("\ufeff1", [1]),
-        ('"a\u2028b"\n2', ["a\u2028b", 2]),
-    ],
-)
-def test_rows_of_lines_and_of_lists(text, rows, tmp_path):
-    (tmp_path / "a.json").write_text(text, encoding="utf-8")
-    assert [row for _, row in json_rows(tmp_path / "a.json")] == rows
-
-
-def test_the_last_of_60_000_names_twice(tmp_path):
-    text = json.dumps({str(number): ["dog"] for number in range(60_000)})
-    (tmp_path / "a.json").write_text(f'{text[:-1]}, "59999": []}}')
-    start = time.process_time()
-    with pytest.raises(BuildError, match="'59999' occurs twice in one object"):
-        read_json(tmp_path / "a.json")
-    assert time.process_time() - start < 2
 
 
 # Names

@@ -1,8 +1,6 @@
 """Large JSON files give the same result read entry by entry as read whole, wherever the pieces end."""
 
-import gzip
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ from hypothesis import strategies as st
 from halluscope import limits
 from halluscope.errors import BuildError, LimitExceeded
 from halluscope.files import opening
-from halluscope.files.opening import entries, entries_of
+from halluscope.files.opening import entries
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -42,32 +40,6 @@ def test_a_list(values: list[Any], size: int, indent: int | None, ascii_only: bo
         assert list(entries(file)) == values
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    some=st.lists(VALUES, max_size=4),
-    others=st.lists(VALUES, max_size=4),
-    beside=VALUES,
-    size=st.integers(1, 40),
-)
-def test_lists_in_an_object(
-    some: list[Any], others: list[Any], beside: Any, size: int, tmp_path: Path
-) -> None:
-    file = file_of(tmp_path, json.dumps({"beside": beside, "b": others, "a": some, "last": beside}))
-    expected = [*(("b", value) for value in others), *(("a", value) for value in some)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(opening, "CHUNK", size)
-        assert list(entries_of(file, "a", "b")) == expected
-
-
-def test_packed_and_in_a_zip(tmp_path: Path) -> None:
-    text = "\ufeff" + json.dumps([{"name": "é"}], ensure_ascii=False)
-    (tmp_path / "a.json.gz").write_bytes(gzip.compress(text.encode()))
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.writestr("inner/a.json", text)
-    for file in (tmp_path / "a.json.gz", zipfile.Path(tmp_path / "a.zip") / "inner" / "a.json"):
-        assert list(entries(file)) == [{"name": "é"}]
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -91,43 +63,6 @@ def test_what_is_no_list(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(BuildError) as refused:
         list(entries(file_of(tmp_path, text)))
     assert message in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[1]", "begins with '[1]'; expected an object with lists of a and b"),
-        ('{"a": []}', "has no b; expected an object with lists of a and b"),
-        ('{"a": [], "b": {}}', "b is {}, no list; expected"),
-        ('{"a": [], "a": [], "b": []}', "a is there twice"),
-        ('{"a": [], "b": [] "c": 1}', "expecting ',' at character 19"),
-        ('{"a": [], "b" []}', "expecting ':'"),
-        ('{"a": [], b: []}', "Expecting value"),
-    ],
-)
-def test_what_is_no_object_of_lists(text: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(BuildError) as refused:
-        list(entries_of(file_of(tmp_path, text), "a", "b"))
-    assert message in str(refused.value)
-
-
-def test_what_is_wrong_at_the_beginning_is_said_before_the_rest_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(opening, "CHUNK", 100)
-    file = file_of(tmp_path, "[{]" + " " * 10_000)
-    read = []
-    limited = opening.limited
-
-    def watched(*given: Any) -> Any:
-        for chunk in limited(*given):
-            read.append(chunk)
-            yield chunk
-
-    monkeypatch.setattr(opening, "limited", watched)
-    with pytest.raises(BuildError, match="at character 3"):
-        list(entries(file))
-    assert len(read) == 1
 
 
 def test_limits(tmp_path: Path) -> None:

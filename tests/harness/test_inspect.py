@@ -1,6 +1,5 @@
 """The tasks run by the real Inspect, in this process, with its mock model; its logs scored by `halluscope score`."""
 
-import base64
 import json
 import logging
 import math
@@ -8,7 +7,6 @@ import re
 import shlex
 from collections import defaultdict
 from importlib.metadata import entry_points
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -17,12 +15,10 @@ import inspect_ai
 import pytest
 from inspect_ai.log import EvalLog, read_eval_log, write_eval_log
 from inspect_ai.model import ContentImage, ContentText, ModelOutput, ModelUsage, get_model
-from PIL import Image as Pillow
 
 from halluscope import registry, scoring
 from halluscope.answering import sources
 from halluscope.benchmark import SIGNATURE
-from halluscope.files.pictures import data_uri, open_picture
 from halluscope.harness import inspect_tasks as tasks
 from halluscope.harness.evaluation import TASKS, Evaluation
 from halluscope.signature import keys_of
@@ -180,42 +176,6 @@ def test_samples_say_which_row_they_are(data, logs, name):
             assert parts[1].text == sample.input
 
 
-@needs("hallusionbench")
-def test_a_question_without_an_image(data, images, tmp_path):
-    asked: list[Any] = []
-    log = run("hallusionbench", tmp_path, mock(asked), task_args=images | {"protocol": "official"})
-    assert sorted(isinstance(content, str) for content in asked) == [False, False, True]
-    ours = scored(data, "hallusionbench", log.location, protocol="official")
-    assert figures(log)["qAcc"] == ours["qAcc"] and keys_of(signature(log))["protocol"] == "official"
-
-
-def test_an_image_is_sent_as_it_is_stored_or_without_loss(data):
-    source = sources.open_source(str(data / "throne_coco"))
-    for row in source.rows:
-        file = data / "throne_coco-inputs" / "val2017" / row["file_name"]
-        sent = f"data:image/jpeg;base64,{base64.b64encode(file.read_bytes()).decode()}"
-        for _ in range(2):
-            image = source.image(row)
-            assert image is not None and data_uri(image) == sent
-    grey = BytesIO()
-    Pillow.linear_gradient("L").save(grey, "JPEG")
-    image = open_picture(grey.getvalue(), "It")  # in RGB now
-    kind, _, content = data_uri(image).partition(",")
-    assert kind == "data:image/png;base64"
-    assert Pillow.open(BytesIO(base64.b64decode(content))).tobytes() == image.tobytes()
-
-
-def test_a_part_and_answers_without_scores(data, images, tmp_path):
-    log = run("pope", tmp_path, limit=4, task_args=images)
-    assert keys_of(signature(log))["data"].startswith("pope-4-")
-    with pytest.raises(ValueError, match="has no response to 2 of the 6 rows"):
-        scored(data, "pope", log.location)
-    assert scored(data, "pope", log.location, partial=True)["accuracy"] == figures(log)["accuracy"]
-    bare, full = (run("pope", tmp_path, score=score, task_args=images) for score in (False, True))
-    assert bare.status == "success" and not (bare.results and bare.results.scores)
-    assert scored(data, "pope", bare.location)["f1"] == figures(full)["f1"]
-
-
 def test_options_and_prompts_of_a_benchmark(data, images, tmp_path):
     asked: list[Any] = []
     given = images | {"parser": "strict", "prompt": "short"}
@@ -225,17 +185,6 @@ def test_options_and_prompts_of_a_benchmark(data, images, tmp_path):
     assert all(parts[1].text.endswith("single word or phrase.") for parts in asked)
     ours = scored(data, "pope", log.location, parser="strict", partial=True)
     assert keys_of(ours[SIGNATURE])["prompts"] == "short"
-
-
-def test_what_a_task_does_not_take(images):
-    for given, said in (
-        ({"prasor": "strict"}, "pope has no option 'prasor'."),
-        ({"prompt": "long"}, "pope has no prompt 'long'; expected short."),
-        ({"dataset": 7}, "dataset of pope is 7; expected the name of a folder."),
-        ({"objects": ["dog"]}, "pope has no option 'objects'."),
-    ):
-        with pytest.raises(ValueError, match=re.escape(said)):
-            tasks.pope(**images | given)
 
 
 def test_several_epochs_are_refused_before_a_model_is_asked(data, tmp_path):
@@ -265,15 +214,6 @@ def test_a_run_that_was_retried_is_scored_as_a_whole(data, images, tmp_path, mon
     (log,) = inspect_ai.eval_retry(broken, log_dir=str(tmp_path), **QUIET)
     assert keys_of(signature(log))["data"].startswith("pope-18-")
     assert figures(log)["yes_ratio"] == scored(data, "pope", log.location)["yes_ratio"] == 1
-
-
-def test_two_models_at_the_same_time(data, tmp_path):
-    models = [mock(), mock()]
-    found = inspect_ai.eval("halluscope/throne_coco", model=models, log_dir=str(tmp_path), **QUIET)
-    assert len({signature(log) for log in found}) == 1 and len(found) == 2
-    for log in found:
-        ours = scored(data, "throne_coco", log.location)
-        assert figures(log) == pytest.approx({name: ours[name] for name in figures(log)}, nan_ok=True)
 
 
 @needs("hqh")

@@ -134,30 +134,6 @@ def test_standard_errors(run):
     assert found["accuracy_stderr_clustered"] == pytest.approx(by_image) and by_image > 0
 
 
-def test_another_prompt_is_another_task(run, json_of):
-    asked, short = (run.samples[task].open().readline() for task in ("pope", "pope_short"))
-    ends = json.dumps("\nAnswer the question using a single word or phrase.").strip('"')
-    assert ends in short and ends not in asked
-    assert keys_of(run.signature("pope_short"))["prompts"] == "short"
-    assert "prompts" not in keys_of(run.signature("pope"))
-    (result,) = json_of(*command(run, "pope", run.samples["pope_short"]), "--bootstrap", "0")
-    assert result["signature"] == harness_data.as_scored("pope", run.signature("pope_short"))
-
-
-def test_samples_of_another_task_or_not_all(run, refused, tmp_path):
-    short = tmp_path / "short.jsonl"
-    for task in harness_data.TASKS:
-        lines = run.samples[task].read_text().splitlines(keepends=True)
-        of_parts = registry.benchmark(task).partial_ok or task == "amber"  # some rows may be there alone
-        missing = f"response to 1 of the {len(lines)} rows"
-        if of_parts:
-            missing = f"samples of {len(lines) - 1} of the {len(lines)} "
-        other = "throne_coco" if registry.benchmark(task).name == "pope" else "pope_c"
-        short.write_text("".join(lines[:-1]))
-        assert missing in refused(*command(run, task, short))
-        assert f"is a sample of the task '{other}'" in refused(*command(run, task, run.samples[other]))
-
-
 def test_lm_eval_ends_well_where_a_judge_runs_out_of_memory(run, monkeypatch, tmp_path, caplog, json_of):
     from lm_eval import simple_evaluate
     from lm_eval.api.model import LM

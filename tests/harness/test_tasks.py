@@ -1,11 +1,9 @@
 """What harnesses and `halluscope answer` share: task files, datasets with their images, settings, and read samples."""
 
-import copy
 import json
 import math
 import re
 import shlex
-from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -13,18 +11,14 @@ from typing import Any
 import pytest
 import torch
 import yaml
-from datasets import Dataset, Image
-from PIL import Image as Pillow
 
 from halluscope import registry, scoring
 from halluscope.answering import sources
-from halluscope.benchmark import HIGHER, QUESTION, Judges
+from halluscope.benchmark import HIGHER
 from halluscope.errors import JudgeUnavailable, OutputError
 from halluscope.harness import functions as harness
 from halluscope.harness import tasks
 from halluscope.harness.evaluation import TASKS, Settings
-from halluscope.judging.lexical import LexicalJudge
-from halluscope.reading import pictures
 from halluscope.reading.datasets import read_rows
 from halluscope.responses import reading
 from halluscope.signature import data_of
@@ -100,45 +94,6 @@ def test_task_files_say_what_the_benchmarks_say(name, written):
         assert task["cluster_key"] == "cluster"
 
 
-def test_a_task_with_another_prompt(data, written, monkeypatch):
-    harness_name, folder = written
-    task = yaml.load((folder / "pope" / "pope_short.yaml").read_text(), _Loader)
-    if harness_name == "lm-eval":
-        assert task["task"] == "pope_short"
-        (rows,) = harness.dataset(**task["dataset_kwargs"], **harness_data.settings(data)).values()
-    else:
-        assert task["task"] == "halluscope_pope_short"
-        marker = folder / "pope" / task["dataset_kwargs"]["data_files"]["test"]
-        monkeypatch.setenv(TASKS, json.dumps(harness_data.settings(data)))
-        rows = harness.documents([json.loads(marker.read_text())])
-    asked = f"{rows[0]['question']}\nAnswer the question using a single word or phrase."
-    assert (harness.prompt(rows[0]), harness.marked_prompt(rows[0])) == (asked, f"<image>{asked}")
-
-
-def test_each_benchmark_has_a_readme(written):
-    harness_name, folder = written
-    heads = ["Paper", "Citation", "Groups, Tags, and Tasks", "Scores", "Checklist"]
-    for benchmark in {dataset: registry.benchmark(dataset) for dataset in harness_data.TASKS}.values():
-        text = (folder / benchmark.name / "README.md").read_text()
-        assert benchmark.citation.strip() in text and "$" not in text
-        assert re.findall("^### (.+)", text, re.MULTILINE) == heads
-        assert "Title: {" not in text and f"| `{benchmark.principal}` |" in text
-        assert f"[{'x' if benchmark.compared else ' '}] If yes, does the original" in text
-        averages = bool(benchmark.means) and not benchmark.judges and harness_name == "lm-eval"
-        assert ("assumes that documents are independent" in text) == averages
-        for file in (folder / benchmark.name).glob("*.yaml"):
-            assert f"* `{yaml.load(file.read_text(), _Loader)['task']}`: " in text
-
-
-def test_the_functions_that_task_files_name_are_there(written):
-    texts = [file.read_text() for file in written[1].rglob("*.yaml")]
-    named = {name for text in texts for name in re.findall(r"!function ([\w.]+)", text)}
-    assert len(named) >= 6
-    for name in named:
-        module, _, function = name.rpartition(".")
-        assert module == harness.__name__ and callable(getattr(harness, function))
-
-
 @pytest.mark.parametrize("harness_name", tasks.HARNESSES)
 def test_the_command_prints_the_folder(harness_name, tmp_path, ran):
     folder = Path(ran("tasks", harness_name).out.strip())
@@ -170,91 +125,6 @@ def test_task_files_of_somebody_else_stay(tmp_path):
     assert not (tmp_path / "others").exists()
 
 
-# Images
-
-
-def test_an_image_is_opened_once_and_not_decoded(data):
-    source = opened(data, "pope_c")
-    rows = list(source.rows)
-    images = [source.image(row) for row in rows]
-    of_first = [row["image_id"] == rows[0]["image_id"] for row in rows]
-    assert [image is images[0] for image in images] == of_first
-    assert all(image is not None and image.tile for image in images)  # what is left to decode
-    kept = sources.open_source(str(data / "pope_c"), keep=1)
-    first = kept.image(rows[0])
-    assert first is kept.image(rows[1])
-    assert kept.image(rows[-1]) is not None and kept.image(rows[0]) is not first  # it was let go
-
-
-def test_of_rows_about_one_image_any_may_hold_it():
-    stored = Dataset.from_dict({"image_id": [1, 1, 2], "image": [None, Pillow.new("RGB", (5, 4)), None]})
-    stored = stored.cast_column("image", Image())
-    assert pictures.of_table(stored, "image_id", {1}, "it")(1).size == (5, 4)
-    said = "1 of the 2 images that it asks about are missing, such as image_id 2"
-    with pytest.raises(ValueError, match=said):
-        pictures.of_table(stored, "image_id", {1, 2}, "it")
-
-
-# Datasets
-
-
-@pytest.mark.parametrize("name", harness_data.TASKS)
-def test_the_columns_tell_the_benchmark(data, name):
-    source, wanted = opened(data, name), registry.dataset(name)
-    assert source.benchmark is registry.benchmark(name)
-    assert (source.dataset.key, source.dataset.columns) == (wanted.key, wanted.columns)  # two may be alike
-    assert opened(data, name, dataset=wanted).dataset is wanted
-    assert "image" not in source.rows.column_names
-    row = source.rows[0]
-    asked = source.benchmark.asked(row)
-    assert asked == row.get("prompt", source.benchmark.prompt).replace(QUESTION, row.get("question", ""))
-    prompt, wrong = "Say it: {question}", "Say it."
-    if "question" not in row:
-        prompt, wrong = "Say it.", "{question}?"
-    assert source.benchmark.asked(row, prompt) == prompt.replace("{question}", row.get("question", ""))
-    source.benchmark.check_prompt(prompt)
-    message = f"The prompt for {source.benchmark.name} is '{re.escape(wrong)}'; expected one with"
-    with pytest.raises(ValueError, match=message):
-        source.benchmark.check_prompt(wrong)
-
-
-def test_the_config_and_a_digest_tell_questions_apart(data):
-    source = opened(data, "pope")
-    assert source.name == "pope:coco"
-    assert sources.open_source(f"{data / 'pope'}:aokvqa", str(data / "pictures")).name == "pope:aokvqa"
-    other = replace(source, rows=source.rows.select(range(5)))
-    digests = {source.digest(), other.digest(), source.digest("{question} Yes or no?")}
-    assert len(digests) == 3 and source.digest() == opened(data, "pope").digest()
-
-
-def test_where_datasets_are_looked_for(data, monkeypatch, tmp_path):
-    assert sources.where("pope") == f"{data}/pope"
-    monkeypatch.setenv(sources.DATASETS, "my-org")
-    assert sources.where("pope") == "my-org/pope"
-    monkeypatch.delenv(sources.DATASETS)
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match=r"pope is not in .*Build it \(halluscope build pope\), or say"):
-        sources.where("pope")
-    (tmp_path / "datasets" / "pope" / "data").mkdir(parents=True)
-    assert sources.where("pope") == "datasets/pope"
-
-
-def test_datasets_that_cannot_be_asked(data, tmp_path):
-    pope, nowhere, throne = str(data / "pope"), str(tmp_path / "nowhere"), registry.dataset("throne_coco")
-    for given, said in (
-        ((nowhere,), "cannot be loaded as a dataset"),
-        ((pope, None, throne), "has no column objects; expected the dataset throne_coco"),
-        ((pope,), "pope:coco was built without images; build it with them, or name"),
-        ((pope, nowhere), r"There is no folder .*nowhere"),
-        ((pope, str(tmp_path)), r"1 of the 1 images are not in .*, such as COCO_val2014"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            sources.open_source(*given)
-    known = ", ".join(harness_data.TASKS)
-    with pytest.raises(ValueError, match=f"No known dataset has the columns text; expected one of {known}"):
-        registry.with_columns(["text"])
-
-
 # Settings
 
 
@@ -267,18 +137,6 @@ def test_settings_come_from_the_harness_then_from_the_environment(data, monkeypa
         monkeypatch.setenv(TASKS, text)
         read = Settings.of("throne_coco", {"beta": 2.0})
         assert read == Settings("elsewhere", None, coco | {"beta": 2.0})
-
-
-@pytest.mark.parametrize("name", harness_data.TASKS)
-def test_settings_that_a_dataset_has_of_its_own(name):
-    dataset, judges = registry.dataset(name), registry.benchmark(name).judges
-    rule = {judges.option: judges.rule} if judges and judges.rule else {}
-    assert Settings.of(name).options == {**dataset.options, **rule, **dataset.harness}
-    for option, value in dataset.harness.items():
-        assert Settings.of(name, {option: f"not {value}"}).options[option] == f"not {value}"
-    for option in (*dataset.options, *registry.benchmark(name).input_options):
-        with pytest.raises(ValueError, match=f"{name} has no option '{option}'"):
-            Settings.of(name, {option: None})
 
 
 def test_bad_settings(monkeypatch):
@@ -294,12 +152,6 @@ def test_bad_settings(monkeypatch):
         monkeypatch.setenv(TASKS, text)
         with pytest.raises(ValueError, match=said):
             Settings.of("throne_coco")
-
-
-@needs("mmhal")
-def test_who_gives_no_verdict_is_no_judge_unless_named():
-    assert not Settings.of("mmhal").judged and "judge" not in Settings.of("mmhal").options
-    assert Settings.of("mmhal", {"judge": "none"}).judged
 
 
 @needs("hallusionbench")
@@ -325,8 +177,6 @@ def test_a_missing_judge_is_missed_before_an_lvlm_answers(data, task, caplog):
 
 
 # What is scored
-
-DOG = ["A dog."] * 3  # what is said to throne_coco
 
 
 def answered(task: str, texts: list[str], **given: Any) -> dict[str, Any]:
@@ -420,44 +270,6 @@ def test_each_document_adds_its_part(data, task):
         assert error == pytest.approx(harness_data.clustered_error(added, shared), nan_ok=True)
 
 
-def test_a_document_that_cannot_be_scored_is_no_end_of_a_harness(pope, breaks, caplog):
-    breaks(MemoryError())
-    answers = [harness.answers(row, ["Yes."]) for row in pope]
-    assert all(math.isnan(one["accuracy"]) for one in answers)
-    assert caplog.text.count("pope is not scored: MemoryError") == 1
-
-
-def test_a_language_model_judges_only_if_it_is_named(monkeypatch, caplog, command_of):
-    """throne's own judge is flan-t5; where no rule can judge, the responses are kept, and the log says where."""
-    assert Settings.of("throne_coco").options["judges"] == "lexical"
-    throne = registry.benchmark("throne")
-    unruly = copy.copy(throne)
-    unruly.judges = Judges("votes", "flan-t5", ())
-    monkeypatch.setattr(registry, "benchmark", lambda name: unruly if "throne" in name else None)
-    assert is_not_scored(answered("throne_coco", DOG))
-    assert "throne_coco is not scored: its judge is a language model, and none is named." in caplog.text
-    assert command_of()[:2] == ["score", "throne_coco"] and "--judges" not in command_of()
-    harness._results.clear()
-    assert not is_not_scored(answered("throne_coco", DOG, judges="lexical"))
-
-
-def test_the_prompt_that_was_asked_is_in_the_signature(
-    data, monkeypatch, caplog, breaks, command_of, json_of
-):
-    """What is kept where scoring fails tells it too."""
-    caplog.set_level("INFO")
-    rows = list(harness.dataset("pope", "short", **harness_data.settings(data))["test"])
-    items = [harness.items(row, ["Yes."])["f1"] for row in rows]
-    with monkeypatch.context() as patch:
-        breaks(MemoryError(), patch=patch)
-        assert math.isnan(harness.score(items))
-    assert "|prompts:short|" in json_of(*command_of())[0]["signature"]
-    harness._results.clear()
-    caplog.clear()
-    assert harness.score([harness.items(row, ["Yes."])["f1"] for row in rows]) == pytest.approx(2 / 3)
-    assert "|prompts:short|version:" in caplog.text
-
-
 @pytest.mark.filterwarnings("ignore:.* questions are scored")
 @pytest.mark.parametrize("task", harness_data.TASKS)
 def test_a_judge_without_memory_loses_no_answer(
@@ -477,40 +289,6 @@ def test_a_judge_without_memory_loses_no_answer(
     for score in registry.benchmark(task).scores:
         figure = math.nan if result[score] is None else result[score]
         assert figure == pytest.approx(expected[score], nan_ok=True), score
-
-
-@pytest.mark.parametrize("error", [MemoryError(), Exception("\x1b[31m"), KeyboardInterrupt(), SystemExit()])
-def test_whatever_a_judge_raises_is_said_and_loses_no_answer(error, breaks, caplog, command_of, tmp_path):
-    """Also if somebody stops the harness."""
-    breaks(error, LexicalJudge, "answer")
-    if isinstance(error, Exception):
-        assert is_not_scored(answered("throne_coco", DOG, judges="lexical"))
-        assert f"{type(error).__name__}: " in caplog.text and "\x1b" not in caplog.text
-        file = Path(command_of()[3])
-    else:
-        with pytest.raises(type(error)):
-            answered("throne_coco", DOG, judges="lexical")
-        (file,) = tmp_path.rglob("responses/throne_coco-*.jsonl")
-    assert [json.loads(line)["response"] for line in file.read_text().splitlines()] == DOG
-
-
-def test_a_part_is_scored_as_a_part(pope, breaks, monkeypatch, command_of, json_of):
-    items = [harness.items(row, ["Yes."])["accuracy"] for row in pope[:4]]
-    with monkeypatch.context() as patch:
-        breaks(MemoryError(), patch=patch)
-        assert math.isnan(harness.score(items))
-    assert json_of(*command_of())[0]["part"][0] == 4
-
-
-def test_a_folder_that_takes_no_answers_is_no_reason_not_to_score(monkeypatch, tmp_path, caplog, breaks):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert not is_not_scored(answered("throne_coco", DOG, judges="lexical"))
-    assert "The responses of throne_coco cannot be kept while they are scored" in caplog.text
-    harness._results.clear()
-    breaks(MemoryError(), LexicalJudge, "answer")
-    assert is_not_scored(answered("throne_coco", DOG, judges="lexical"))
-    assert "kept only if the harness logs samples" in caplog.text
 
 
 # Samples

@@ -11,12 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import HfApi, constants
 
-from halluscope import __version__, registry
+from halluscope import __version__
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.building import spec as specs
 from halluscope.cli import main
 from halluscope.hub import contents
-from halluscope.hub.publisher import Hub, Publication
 from halluscope.paths import share
 from tests import small_datasets
 from tests.standin_hub import TOKEN, Answer
@@ -169,15 +168,6 @@ def test_what_a_dry_run_shows(built, hub, run):
     assert all(line.startswith(("GET", "HEAD")) for line in hub.requests)
 
 
-def test_the_card_there_says_how_to_load_from_there(hub, run, upload):
-    upload()
-    run("metric", "throne", "--org", "me", "--upload")
-    assert b'load_dataset("acme/throne_coco"' in hub["dataset", "acme/throne_coco"].files["README.md"]
-    space = hub["space", "me/throne"]
-    assert b'evaluate.load("me/throne")' in space.files["README.md"] and space.private
-    assert {*space.files} == {".gitattributes", "README.md", "app.py", "requirements.txt", "throne.py"}
-
-
 def test_a_new_card_goes_to_main_and_the_tag_stays(hub, upload, monkeypatch):
     upload()
     repository = hub["dataset", "acme/throne_coco"]
@@ -281,30 +271,16 @@ def test_a_failure_says_what_is_there(hub, run, upload):
     run(*metrics)
 
 
-def test_a_repository_that_is_not_shown_at_once(hub, upload):
-    gone = Answer({"error": "no"}, 404, {"X-Error-Code": "RepoNotFound"})
-    gate(hub, "^/api/datasets/acme/throne_coco$", gone)
-    assert "Files and tag are there, but could not be compared. What the Hub shows" in upload(ends=2)
-    hub.gate = lambda method, path: None
-    upload()
-
-
-@pytest.mark.parametrize(
-    ("step", "there"),
-    [("create_commit", "The repository is there, but without files."), ("create_tag", "The files are there")],
-)
-def test_ctrl_c_says_what_is_there(step, there, run, monkeypatch):
+def test_ctrl_c_says_what_is_there(run, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
     command = ["metric", "throne", "pope", "--org", "acme", "--upload"]
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(HfApi, step, stop)
+        meanwhile.setattr(HfApi, "create_tag", stop)
         said = run(*command, ends=130)
-        assert there in said and f"Not begun: space acme/pope {__version__}." in said
-        assert "answered" not in said and "Run the same command to go on." in said
-        meanwhile.setattr(Hub, "plan", stop)
-        assert run(*command, ends=130) == "halluscope: interrupted; nothing was published.\n"
+        assert "The files are there" in said and f"Not begun: space acme/pope {__version__}." in said
+        assert "Run the same command to go on." in said
     run(*command)
 
 
@@ -319,15 +295,6 @@ def test_a_commit_of_somebody_else_is_not_overwritten(hub, upload):
     assert "Someone else changed the repository meanwhile" in upload(ends=2)
     assert repository.files[DATA] == b"theirs"
     assert f"holds '{DATA}', but no spec.toml of ours" in upload(ends=2)
-
-
-def test_changed_after_an_interrupted_upload(hub, tmp_path, upload, monkeypatch):
-    upload()
-    hub["dataset", "acme/throne_coco"].tags.clear()
-    monkeypatch.setattr(small_datasets, "_coco", _more)
-    small_datasets.build("throne_coco", tmp_path / "changed")
-    said = upload(folder=tmp_path / "changed", ends=2)
-    assert "an upload was interrupted, and the data have changed since" in said
 
 
 # Refused by the Hub
@@ -351,7 +318,6 @@ def test_no_token(built, hub, run, upload, monkeypatch):
     ("token", "message"),
     [
         ("hf_refusedTokenOfSomebody", "asking who you are failed. The token is refused"),
-        ("hf_with\x01control", "The token has characters that no token can have"),
         ("hf_withAnAccent\xe9", "The token has characters that no token can have"),
     ],
 )
@@ -367,31 +333,12 @@ def test_a_token_that_an_error_repeats_is_not_printed(hub, upload):
     assert "Bearer [the token] may not" in upload(ends=2)
 
 
-def test_not_your_organization(run):
-    said = run("metric", "throne", "--org", "others", "--upload", ends=2)
-    assert "cannot publish as 'others'; expected one of me, acme" in said
-
-
-def test_no_network(upload, monkeypatch):
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    said = upload(ends=2)
-    assert "asking who you are failed" in said and "offline" in said.lower()
-
-
-GAME = {"sdk": "gradio", "files": {"game.py": b""}}
-
-
 @pytest.mark.parametrize(
     ("kind", "more", "message"),
     [
         ("model", {}, "acme/throne is a model on the Hub"),
         ("space", {"sdk": "docker"}, "a Space of another kind (docker)"),
-        ("space", GAME, "holds 'game.py', but no requirements.txt of ours"),
-        (
-            "space",
-            {"files": {"requirements.txt": b"numpy\n"}},
-            "'requirements.txt', but no requirements.txt of",
-        ),
+        ("space", {"files": {"game.py": b""}}, "holds 'game.py', but no requirements.txt of ours"),
         ("space", {"files": {"requirements.txt": b"halluscope==99.0\n"}}, "holds version 99.0, later than"),
     ],
 )
@@ -412,21 +359,17 @@ def test_what_is_public_is_not_added_to_unasked(hub, upload):
 # Not fit to be published
 
 
-def test_not_built(tmp_path, refused):
+def test_what_is_not_there_is_named(tmp_path, refused):
     said = refused("dataset", "all", "--folder", tmp_path)
     names = [name for name in contents.datasets() if name not in contents.unlicensed()]
-    assert {"throne_coco", "pope_c_objects365"} < {*names}
     for name in names:
         assert f"{tmp_path / name}. Build it first: halluscope build {name}." in said
     assert said.count("was not built") == len(names)
-    said = refused("dataset", "throne_moon", "--folder", tmp_path)
-    assert "There is no dataset 'throne_moon'" in said and "throne_coco" in said
-    assert "There is no metric 'bleu'" in refused("metric", "bleu")
     for kind in ("dataset", "metric"):
         assert f"There is no {kind} 'typo'" in refused(kind, "all", "typo")
 
 
-@pytest.mark.parametrize("name", sorted({*contents.unlicensed()} | {"hqh"} & {*contents.datasets()}))
+@pytest.mark.parametrize("name", sorted(contents.unlicensed()))
 def test_without_a_licence(name, tmp_path, refused):
     small_datasets.build(name, tmp_path)
     said = refused("dataset", name, "--folder", tmp_path, "--subset")
@@ -439,11 +382,6 @@ def test_stale(built, tmp_path, refused, monkeypatch):
     assert "is stale" in said and "halluscope build throne_coco --force" in said
 
 
-def _rename(folder, name):
-    stats = json.loads((folder / "stats.json").read_text())
-    (folder / "stats.json").write_text(json.dumps(stats | {"name": name}))
-
-
 def _truncate(folder):
     (folder / DATA).write_bytes((folder / DATA).read_bytes()[:-1])
 
@@ -454,8 +392,6 @@ def _truncate(folder):
         (_truncate, "is not the file that its builder wrote"),
         (lambda folder: (folder / DATA).unlink(), "is missing"),
         (lambda folder: (folder / "stats.json").write_text("{"), "is not JSON"),
-        (lambda folder: _rename(folder, "pope"), "is stale: it holds pope 1.0.0, built from another spec"),
-        (lambda folder: _rename(folder, "<b>"), "stats.json: name is '<b>'; expected what a build writes"),
     ],
 )
 def test_not_what_the_builder_wrote(spoil, message, built, refused):
@@ -478,29 +414,11 @@ def test_images_need_a_licence(tmp_path, refused, upload, monkeypatch):
     upload(folder=built)
 
 
-def test_a_subset_needs_the_option(built, refused):
-    assert "Pass --subset" in refused("dataset", "throne_coco", "--folder", built)
-
-
-def test_what_a_space_installs(hub, run):
-    run("metric", "all", "--org", "acme", "--upload")
-    for benchmark in registry.benchmarks():
-        extras = f"[{','.join((*benchmark.extras, 'figures'))}]"
-        there = hub["space", f"acme/{benchmark.name}"].files["requirements.txt"].decode()
-        assert there.splitlines() == [f"# halluscope=={__version__}", f"halluscope{extras} @ {PACKAGE}"]
-    git = "git+https://example.org/halluscope@main"
-    said = run("metric", "pope", "--org", "me", "--upload", "--package", f"halluscope @ {git}")
-    assert hub["space", "me/pope"].files["requirements.txt"].decode().endswith(f" @ {git}\n")
-    assert f"The Space installs halluscope @ {git}." in said
-
-
 def test_a_space_that_could_not_start(hub, refused, capsys, monkeypatch):
     command = ["publish", "metric", "throne", "--org", "acme", "--upload"]
     assert main(command) == 2
-    said = capsys.readouterr().err
-    assert "is on no package index yet" in said and "--package URL" in said and not hub.requests
-    a_space, other = "https://example.org/a b", "other @ https://a.org/b"
-    for wrong in ("halluscope==0.1.0", "./halluscope.whl", a_space, other):
+    assert "is on no package index yet" in capsys.readouterr().err and not hub.requests
+    for wrong in ("halluscope==0.1.0", "https://example.org/a b", "other @ https://a.org/b"):
         assert f"--package is '{wrong}'; expected a URL" in refused("metric", "throne", "--package", wrong)
     monkeypatch.setattr(contents, "ON_AN_INDEX", True)
     assert main(command) == 0
@@ -508,10 +426,7 @@ def test_a_space_that_could_not_start(hub, refused, capsys, monkeypatch):
     assert hub["space", "acme/throne"].files["requirements.txt"] == pinned
 
 
-STRANGERS = [[], "me", None, {}, {"name": "me", "orgs": 5}, {"name": "me", "orgs": "acme"}]
-
-
-@pytest.mark.parametrize("answer", STRANGERS, ids=repr)
+@pytest.mark.parametrize("answer", [None, {}, {"name": "me", "orgs": "acme"}], ids=repr)
 def test_a_hub_that_does_not_say_who_one_is(answer, hub, upload):
     gate(hub, "^/api/whoami-v2$", Answer(answer))
     said = upload(ends=2)
@@ -520,23 +435,7 @@ def test_a_hub_that_does_not_say_who_one_is(answer, hub, upload):
     assert not hub.repositories
 
 
-ODD = [
-    *([], "x", None, {}, {"id": 5, "sha": 5, "private": 5, "siblings": 5}),
-    *({"id": "acme/throne_coco", "sha": None}, {"sha": "main", "siblings": [5]}),
-]
-ASKED = {"info": "/api/datasets/acme/throne_coco$", "refs": "/refs$", "tree": "/tree/"}
-
-
-@pytest.mark.parametrize("what", ASKED)
-@pytest.mark.parametrize("answer", ODD, ids=repr)
-def test_odd_answers_about_a_repository(what, answer, hub, built, capsys):
-    """Either our error is shown, or how the value was read; nothing is changed, because nothing is uploaded."""
-    hub.make("dataset", "acme/throne_coco", {"README.md": b"x"})
-    gate(hub, ASKED[what], Answer(answer))
-    status = main(["publish", *throne_coco_in(built)[:-1]])
-    said = "".join(capsys.readouterr())
-    assert status in (0, 2) and "Traceback" not in said, said
-    assert said.startswith("halluscope: ") if status else "dry run" in said
+ODD = [[], None, {"id": "acme/throne_coco", "sha": None}, {"sha": "main", "siblings": [5]}]
 
 
 def test_names_on_the_hub_do_not_steer_the_terminal(hub, upload):
@@ -548,18 +447,3 @@ def test_names_on_the_hub_do_not_steer_the_terminal(hub, upload):
     hub.make("dataset", "acme/throne_coco", {f"{steering}.txt": b"x"}, private=True)
     said += upload(ends=2)
     assert not re.search("[\x1b\u202e]", said) and said.count("\n") == 2
-
-
-def test_files_are_added_to_somebody_elses_repository(hub):
-    """Without a release, nothing is deleted or tagged; a file of the same path is replaced, and shown as changed."""
-    repository = hub.make("model", "acme/lvlm", {"README.md": b"theirs", "a.yaml": b"old"}, private=True)
-    wanted = Publication("model", "acme/lvlm", "Results", {"a.yaml": b"new", "folder/b.yaml": b"b"})
-    client = Hub("acme")
-    plan = client.plan(wanted)
-    lines = str(plan).splitlines()
-    assert lines[0] == "model acme/lvlm: 2 files (4 B) go to the private repository that is there"
-    assert lines[1:] == ["  changed        3 B  a.yaml", "  new            1 B  folder/b.yaml"]
-    assert client.publish(plan) == "model acme/lvlm: published"
-    assert not repository.tags and repository.files["README.md"] == b"theirs"
-    assert (repository.files["a.yaml"], repository.files["folder/b.yaml"]) == (b"new", b"b")
-    assert client.publish(client.plan(wanted)).endswith("nothing was changed")

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import re
 import socket
 import subprocess
@@ -93,17 +92,19 @@ def test_the_page_scores_as_the_package_does():
         assert said.rows["data"] == [["1", "dog", "couch", ""], ["2", "", "", ""], ["3", "cat", "", "couch"]]
 
 
-KEYS = "line 1: expected an object with the LVLM's text under one of the keys response, raw_response, "
 BAD_INPUT = [
     ("throne", "a dog\na cat", '["dog"]', "There are 2 predictions and 1 references"),
     ("throne", "", "", "predictions is empty"),
-    ("throne", "a dog", '["unicorn"]', "'unicorn'"),
-    ("throne", "a dog", "dog, cat", "references[0] is 'dog, cat'"),
     ("throne", '{"caption": "a dog"', "[]", 'Responses, line 1: \'{"caption": "a dog"\' cannot be read'),
-    ("throne", '{"id": 1}', "[]", KEYS + "model_prediction, prediction"),
-    ("throne", '{"caption": 1}', "[]", "line 1: caption is 1; expected the LVLM's text"),
+    (
+        "throne",
+        '{"id": 1}',
+        "[]",
+        "line 1: expected an object with the LVLM's text under one of the keys response",
+    ),
     ("throne", '"a dog"', '{"boxes": []}', "Rows, line 1 has no key objects; it has boxes"),
     ("throne", "x" * 5_000_001, "", "is larger than the limit 'page' of 5,000,000 characters"),
+    ("throne", "[" * 100_000, "[" * 100_000, "Rows, line 1: "),
     ("hqm", "0.1\nmany\n0.3", "0.1\n0.2\n0.3", "predictions[1] is 'many'"),
     ("hallusionbench", "Yes", "Yes", "references[0] is 'Yes'"),
 ]
@@ -133,21 +134,6 @@ def test_ratings_are_the_rows_own():
     rows = [{**row, "rating": None} for row in shown.references]
     said = shown.answer(as_lines(shown.predictions), as_lines(rows))
     assert dict(said.scores)["unreadable"] == "1.0000"
-
-
-def test_marks_need_no_second_test():
-    """Content validity: 3 of 4 rows are valid."""
-    said = page("hqm").answer("1\n1\n0\n1", "", "content")
-    assert dict(said.scores)["content"] == "0.7500"
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("depth", [900, 100_000])
-def test_brackets_in_brackets_are_a_message(name, depth):
-    shown = page(name)
-    deep = "[" * depth + "]" * depth
-    said = shown.answer(deep, deep, *first(shown))
-    assert said.message and not any(said[1:])
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if registry.benchmark(name).items])
@@ -194,15 +180,10 @@ def test_over_http(served):
 
 @pytest.mark.long
 def test_in_a_browser(served, browser):
+    """The example's marks show on arrival; pasted markup stays text; no other server is asked."""
     from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import WebDriverWait
-
-    def box(name: str):
-        return browser.find_element(By.CSS_SELECTOR, f"#{name} textarea")
-
-    def said(name: str) -> str:
-        return box(name).get_property("value")
 
     def marked() -> list[str]:
         """Return the words that the frame marks as wrong, after its script has run."""
@@ -215,37 +196,22 @@ def test_in_a_browser(served, browser):
         browser.switch_to.default_content()
         return marks
 
-    def score(name: str, text: str) -> None:
-        """Type into a box, and press the button once nothing covers it, because the page is still being laid out."""
-        box(name).clear()
-        box(name).send_keys(text)
-        button = WebDriverWait(browser, 30, ignored_exceptions=(WebDriverException,))
-        button.until(lambda _: browser.find_element(By.ID, "score").click() or True)
-
-    wait = WebDriverWait(browser, 30, ignored_exceptions=(StaleElementReferenceException,))
+    wait = WebDriverWait(browser, 30, ignored_exceptions=(StaleElementReferenceException, WebDriverException))
     browser.get(served)
-    wait.until(lambda _: browser.find_elements(By.CSS_SELECTOR, "#predictions textarea"))
-    assert browser.title == "THRONE" and "frisbee" in said("predictions")
-    wait.until(lambda _: marked() == ["laptop", "bench"])  # on arrival, the worst first
-    assert re.match(r"throne\|data:coco-2-[0-9a-f]{8}\|responses:given\|judges:lexical", said("signature"))
-    assert "f0.5_cls" in browser.find_element(By.ID, "scores").text
-    chart = browser.find_element(By.CSS_SELECTOR, "#chart img")
-    assert browser.execute_script("return arguments[0].naturalWidth", chart) > 0
+    wait.until(lambda _: marked() == ["laptop", "bench"])  # the worst first
 
-    score("predictions", f"{HOSTILE} A cat.\nA couch.")
+    box = browser.find_element(By.CSS_SELECTOR, "#predictions textarea")
+    box.clear()
+    box.send_keys(f"{HOSTILE} A cat.\nA couch.")
+    wait.until(lambda _: browser.find_element(By.ID, "score").click() or True)
     wait.until(lambda _: marked() == ["cat"])
     browser.switch_to.frame(browser.find_element(By.CSS_SELECTOR, "#texts iframe"))
     assert HOSTILE in browser.find_element(By.ID, "list").text
-    assert not browser.find_elements(By.CSS_SELECTOR, "img") and "taken" not in browser.title
     browser.switch_to.default_content()
-
-    score("references", json.dumps([HOSTILE]) + "\n[]")
-    wait.until(lambda _: "onerror" in said("message"))
     assert not browser.find_elements(By.CSS_SELECTOR, "img[src=x]") and browser.title == "THRONE"
-    assert said("signature") == "" and not browser.find_elements(By.CSS_SELECTOR, "#texts iframe, #chart img")
 
     loaded = browser.execute_script("return performance.getEntriesByType('resource').map(one => one.name)")
-    assert loaded and all(one.startswith((served, "data:", "blob:")) for one in loaded)  # no other server
+    assert loaded and all(one.startswith((served, "data:", "blob:")) for one in loaded)
 
 
 @pytest.mark.skipif(checkout() is None, reason="needs a checkout")
@@ -255,16 +221,6 @@ def test_versions_agree():
     gradio = re.search(r"(?m)^gradio==(.+)$", (checkout() / "constraints.txt").read_text())[1]
     for name in NAMES:
         assert f"sdk_version: {gradio}\n" in share("metrics", name, "README.md").read_text()
-
-
-def test_without_gradio_the_extra_is_named(tmp_path):
-    (tmp_path / "gradio.py").write_text("raise ImportError('not here', name='gradio')")
-    command = [sys.executable, str(share("metrics", "pope", "app.py"))]
-    own = str(PACKAGE.parent)
-    path = {"PYTHONPATH": os.pathsep.join([str(tmp_path), own]), "PATH": "", "HOME": str(tmp_path)}
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, env=path)
-    said = "MissingExtra: A metric's page needs gradio (not here): pip install 'halluscope[space]'."
-    assert said in ran.stderr
 
 
 @pytest.mark.long

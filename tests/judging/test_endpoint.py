@@ -1,6 +1,5 @@
 """Graders behind an OpenAI-compatible endpoint: a real server for the wire, a scripted one for what goes wrong."""
 
-import gzip
 import json
 import logging
 import pickle
@@ -20,12 +19,14 @@ import pytest
 
 from halluscope import limits
 from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed, MissingExtra
-from halluscope.judging import ask as asking
+from halluscope.judging import ask_votes as asking
+from halluscope.judging.ask_replies import collect_verdicts
 from halluscope.judging.cache import Cache
 from halluscope.judging.endpoint import EndpointJudge, EndpointVoter
+from halluscope.judging.models.engine import LocalChat
 from halluscope.judging.prompts import PromptSpec, json_of, one_of
 from halluscope.judging.questions import QuestionSet
-from halluscope.judging.resolve import LocalChat, resolve_chat
+from halluscope.judging.resolve import resolve_chat
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.vocabularies import load
 from tests.judging.test_verdicts import collect
@@ -74,33 +75,7 @@ def test_what_is_sent_and_what_comes_back(serve):
     assert not judge.failures
 
 
-def test_no_key_is_sent_where_there_is_none(serve, monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY")
-    server = serve(lambda prompt, count, body: reply("correct"))
-    assert ask(judge_of(server), ["a"]) == ["correct"]
-    assert server.authorized == {None}
-
-
-def test_prompts_are_taken_when_their_turn_comes(serve):
-    """Of a million prompts, no more are taken than may be in progress."""
-    server = serve(lambda prompt, count, body: reply("correct"))
-    taken = []
-
-    def bodies():
-        for i in range(1_000_000):
-            taken.append(i)
-            yield judge.body(f"p{i}")
-
-    judge = judge_of(server, at_once=4)
-    arriving = judge.client.each("chat/completions", bodies())
-    for _ in range(10):
-        next(arriving)
-    assert len(taken) <= 13
-    arriving.close()
-    assert len(server.bodies) <= 13
-
-
-@pytest.mark.parametrize("at_once", [1, 7])
+@pytest.mark.parametrize("at_once", [7])
 def test_many_requests_at_once_up_to_a_limit(serve, at_once):
     together = threading.Barrier(at_once, timeout=60)  # each waits until as many have come as may
 
@@ -165,9 +140,6 @@ def test_a_passing_trouble_costs_no_reply(serve, trouble):
 # What is a failure of one prompt: counted, and the others go on.
 
 
-DEEP = b"[" * 200_000 + b"]" * 200_000
-
-
 def raw(body: object) -> Said:
     return Said(json.dumps(body).encode())
 
@@ -176,26 +148,13 @@ def raw(body: object) -> Said:
     ("said", "reason"),
     [
         (reply("corr", "length"), "finish_reason 'length'"),
-        (reply("", "content_filter"), "finish_reason 'content_filter'"),
-        (reply("correct", None), "finish_reason None"),
-        (reply(None), "an empty reply"),
-        (reply(["correct"]), "an empty reply"),
-        (Said(b'{"id": "1", "choices": [{"ind'), "not JSON"),
-        (Said(b"<html>correct</html>", kind="text/html"), "not JSON"),
-        (Said(b"\xff\xfe\x00"), "not JSON"),
-        (Said(DEEP), "not JSON"),
-        (
-            raw({"choices": [{"finish_reason": ["stop"], "message": {"content": "a"}}]}),
-            "finish_reason ['stop']",
-        ),
         (reply("correct", "\x1b[2J\nstop"), "finish_reason '\\x1b[2J\\nstop'"),
+        (reply(["correct"]), "an empty reply"),
+        (Said(b"[" * 200_000 + b"]" * 200_000), "not JSON"),
         (reply("correct", headers={"Content-Encoding": "gzip"}), "compressed, but damaged"),
         (refuse(301, "moved", headers={"Location": "/v2"}), "HTTP 301, a redirect, which is not followed"),
-        (raw({}), "not the JSON of a chat completion"),
-        (raw([]), "not the JSON of a chat completion"),
         (raw({"choices": []}), "not the JSON of a chat completion"),
         (raw({"choices": [{"finish_reason": "stop"}]}), "not the JSON of a chat completion"),
-        (raw({"choices": ["stop"]}), "not the JSON of a chat completion"),
         (refuse(400, "context is too long"), "HTTP 400"),
         (refuse(500, "this prompt crashes me"), "HTTP 500"),
         (Said(b"", drop=True), "no connection"),
@@ -218,14 +177,6 @@ def test_a_server_that_drips_is_given_up(serve):
     assert time.monotonic() - start < 5
 
 
-@pytest.mark.parametrize("packing", ["gzip", "deflate"])
-def test_a_packed_reply_is_unpacked_though_nobody_asked_for_it(serve, packing):
-    pack = {"gzip": gzip.compress, "deflate": zlib.compress}[packing]
-    body = pack(json.dumps(reply("correct").body).encode())
-    server = serve(lambda prompt, count, _: Said(body, headers={"Content-Encoding": packing}))
-    assert ask(judge_of(server), ["a"]) == ["correct"]
-
-
 # What is too large: refused at the limit, whatever is still to come.
 
 MB = 2**20
@@ -238,15 +189,6 @@ def blanks(megabytes: int) -> bytes:
 
 
 TOO_LARGE = "larger than the limit 'reply' of 8,388,608 bytes"
-LARGE = {
-    "in chunks": (TOO_LARGE, {"times": 300, "chunked": True}),
-    "packed": (TOO_LARGE, {"body": blanks(500), "headers": {"Content-Encoding": "gzip"}}),
-    "a packed error": (
-        "HTTP 400",
-        {"body": blanks(500), "status": 400, "headers": {"Content-Encoding": "gzip"}},
-    ),
-    "a redirect": ("HTTP 302", {"times": 300, "status": 302, "headers": {"Location": "http://127.0.0.1:1"}}),
-}
 MEASURED = """
 import resource, sys
 from halluscope.judging.endpoint import EndpointJudge
@@ -260,9 +202,16 @@ print(*judge.failures)
 """
 
 
-@pytest.mark.parametrize(("reason", "large"), LARGE.values(), ids=LARGE)
-def test_a_large_reply_takes_no_more_than_the_limit(serve, reason, large):
-    said = Said(**{"body": b" " * MB} | large)
+PACKED = {"Content-Encoding": "gzip"}
+LARGE = [
+    (TOO_LARGE, Said(b" " * MB, times=300, chunked=True)),
+    (TOO_LARGE, Said(blanks(500), headers=PACKED)),
+    ("HTTP 400", Said(blanks(500), status=400, headers=PACKED)),
+]
+
+
+@pytest.mark.parametrize(("reason", "said"), LARGE, ids=["in chunks", "packed", "a packed error"])
+def test_a_large_reply_takes_no_more_than_the_limit(serve, reason, said):
     server = serve(lambda prompt, count, body: said if prompt == "x" else reply("correct"))
     command = [sys.executable, "-c", MEASURED, server.url]
     more, failures = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
@@ -285,7 +234,7 @@ def test_the_limit_of_a_reply_is_raised_by_name(serve):
 # Where a server points to.
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("status", [301, 307])
 @pytest.mark.parametrize("same_origin", [True, False])
 def test_no_redirect_is_followed(serve, status, same_origin):
     other = serve(lambda prompt, count, body: reply("correct"))
@@ -329,33 +278,6 @@ def test_a_model_that_nobody_knows(serve):
     assert len(server.bodies) == 1
 
 
-@pytest.mark.parametrize("status", [401, 403])
-@pytest.mark.parametrize("later", [False, True], ids=["at once", "revoked in between"])
-def test_a_refused_key_is_never_shown(serve, status, later, caplog, capfd, tmp_path):
-    """Even though the server repeats it."""
-    caplog.set_level(logging.DEBUG)
-
-    def script(prompt, count, body):
-        if later and (not server.prompts or prompt == "first"):
-            return reply(f"unclear {SECRET}")
-        return refuse(status, f"Incorrect API key provided: {SECRET}")
-
-    server = serve(script)
-    judge = judge_of(server, at_once=1)
-    store = Cache(tmp_path / "answers.sqlite")
-    with pytest.raises(
-        JudgeUnavailable, match=f"refuses the access key .* OPENAI_API_KEY .HTTP {status}"
-    ) as caught:
-        collect(["first", *(f"{i}" for i in range(100))], judge, READ, cache=store)
-    store.close()
-    assert len(server.prompts) < 20
-    shown = "".join(traceback.format_exception(caught.value)) + caplog.text + "".join(capfd.readouterr())
-    shown += repr(judge) + judge.key + repr(vars(judge)) + repr(caught.value.__context__)
-    assert SECRET not in shown
-    for file in tmp_path.iterdir():
-        assert SECRET.encode() not in file.read_bytes()
-
-
 def every_word(key: str) -> list[Said]:
     """Everything that a server can send, with a key in it."""
     completion = reply("correct").body
@@ -378,38 +300,53 @@ def every_word(key: str) -> list[Said]:
     ]
 
 
-@pytest.mark.parametrize("key", [SECRET, f" {SECRET}\n", "hunter2", "k/+7=="])
+@pytest.mark.parametrize("key", [SECRET, "hunter2", "k/+7=="])
 @pytest.mark.parametrize("place", range(15))
-@pytest.mark.parametrize("first", [True, pytest.param(False, marks=pytest.mark.long)])
 @pytest.mark.filterwarnings("ignore")
 def test_a_key_that_a_server_repeats_is_shown_nowhere(
-    serve, monkeypatch, caplog, capfd, tmp_path, key, place, first
+    serve, monkeypatch, caplog, capfd, tmp_path, key, place
 ):
     """It is in no message, chained exception, warning, log, counted reason or judge's key; a long one is not stored."""
-    monkeypatch.setenv("OPENAI_API_KEY", key)
+    monkeypatch.setenv("OPENAI_API_KEY", f" {key}\n")
     caplog.set_level(logging.DEBUG)
-    sent = key.strip()
-    said = every_word(sent)[place]
-    server = serve(lambda prompt, count, body: said if first or prompt.startswith("p") else reply("correct"))
-    judge, store = judge_of(server, attempts=1, structured=True), Cache(tmp_path / "answers.sqlite")
+    said = every_word(key)[place]
+    store = Cache(tmp_path / "answers.sqlite")
     shown = ""
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        for share in (0, 1):
-            try:
-                collect(
-                    [f"p{i}" for i in range(3)], judge, READ, cache=store, max_failed=share, progress=True
-                )
-            except HalluscopeError as error:
-                shown += "".join(traceback.format_exception(error)) + repr(error.__context__)
+    for at_once in (True, False):  # to the test prompt too, or only to what comes later
+        server = serve(
+            lambda prompt, *_, at_once=at_once: said if at_once or prompt[0] == "p" else reply("correct")
+        )
+        judge = judge_of(server, attempts=1, structured=True)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            for share in (0, 1):
+                try:
+                    prompts = [f"p{i}" for i in range(3)]
+                    collect(prompts, judge, READ, cache=store, max_failed=share, progress=True)
+                except HalluscopeError as error:
+                    shown += "".join(traceback.format_exception(error)) + repr(error.__context__)
+        assert server.authorized == {f"Bearer {key}"}
+        shown += "".join(str(one.message) for one in warned) + caplog.text + "".join(capfd.readouterr())
+        shown += judge.key + repr(vars(judge)) + repr(judge.failures) + str(pickle.dumps(judge))
     store.close()
-    assert server.authorized == {f"Bearer {sent}"}
-    shown += "".join(str(one.message) for one in warned) + caplog.text + "".join(capfd.readouterr())
-    shown += judge.key + repr(vars(judge)) + repr(judge.failures)
-    assert sent not in shown and sent[:20] not in shown and sent not in json.dumps(shown)
+    assert key not in shown and key[:20] not in shown and key not in json.dumps(shown)
     assert shown.count("[access key]") + shown.count("withheld") + shown.count("readable") > 0
-    if len(sent) > 8:
-        assert all(sent.encode() not in file.read_bytes() for file in tmp_path.iterdir())
+    if len(key) > 8:
+        assert all(key.encode() not in file.read_bytes() for file in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_key_that_is_revoked_in_between_ends_the_run(serve, status, tmp_path):
+    def script(prompt, count, body):
+        if not server.prompts or prompt == "first":
+            return reply("unclear")
+        return refuse(status, "Incorrect API key provided")
+
+    server = serve(script)
+    prompts = ["first", *(f"{i}" for i in range(100))]
+    with pytest.raises(JudgeUnavailable, match=f"refuses the access key .* OPENAI_API_KEY .HTTP {status}"):
+        collect(prompts, judge_of(server, at_once=1), READ, cache=Cache(tmp_path / "answers.sqlite"))
+    assert len(server.prompts) < 20
 
 
 @pytest.mark.parametrize(
@@ -439,16 +376,7 @@ def proxy(serve, monkeypatch):
     return started
 
 
-ELSEWHERE = [
-    "judge.example",
-    "localhost.example",
-    "127.0.0.1.example",
-    "127.0.0.1.",
-    "0.0.0.0",
-    "10.0.0.1",
-    "[::2]",
-    "2130706433",
-]
+ELSEWHERE = ["localhost.example", "127.0.0.1.", "0.0.0.0", "[::2]", "2130706433"]
 
 
 @pytest.mark.parametrize("host", ELSEWHERE)
@@ -465,7 +393,7 @@ def test_no_key_goes_over_plain_http_to_another_machine(proxy, monkeypatch, host
 
 @pytest.mark.parametrize(
     ("host", "agreed"),
-    [*((host, "{0}") for host in ELSEWHERE), ("[::2]", "a.example, {0}"), ("[::2]", "{0}:8000")],
+    [("judge.example", "{0}"), ("[::2]", "a.example, {0}"), ("[::2]", "{0}:8000")],
 )
 def test_a_key_goes_where_the_user_says_so(proxy, monkeypatch, host, agreed):
     monkeypatch.setenv("HALLUSCOPE_KEY_TO", agreed.format(host))
@@ -508,14 +436,12 @@ def picky(*refused: str, wording="Unsupported parameter: '{}' is not supported w
 
 
 @pytest.mark.parametrize(
-    ("refused", "key"),
+    ("refused", "key", "status"),
     [
-        (("seed",), "temperature=0:seed=refused"),
-        (("temperature",), "temperature=default"),
-        (("temperature", "seed"), "temperature=default:seed=refused"),
+        (("seed",), "temperature=0:seed=refused", 400),
+        (("temperature", "seed"), "temperature=default:seed=refused", 422),
     ],
 )
-@pytest.mark.parametrize("status", [400, 422])
 @pytest.mark.filterwarnings("ignore:judge accepts no seed")
 def test_a_setting_that_is_refused_is_left_out_and_the_key_says_so(serve, refused, key, status):
     server = serve(picky(*refused, status=status))
@@ -557,12 +483,10 @@ def test_a_grader_that_never_keeps_the_form_is_not_asked_everything(serve, tmp_p
     )
     for _ in range(2):
         with pytest.raises(JudgingFailed, match=message):
-            asking.collect_verdicts(asked, judge_of(server), cache=Cache(tmp_path / "answers.sqlite"))
+            collect_verdicts(asked, judge_of(server), cache=Cache(tmp_path / "answers.sqlite"))
         assert sorted(server.prompts) == sorted(prompts[:50])
     with pytest.warns(UserWarning, match="300 of 300 prompts have no readable verdict"):
-        asking.collect_verdicts(
-            asked, judge_of(server), cache=Cache(tmp_path / "answers.sqlite"), max_failed=1
-        )
+        collect_verdicts(asked, judge_of(server), cache=Cache(tmp_path / "answers.sqlite"), max_failed=1)
     assert sorted(server.prompts) == sorted(prompts)
 
 
@@ -571,15 +495,6 @@ def test_one_readable_reply_among_the_first_is_enough(serve):
     with pytest.raises(JudgingFailed, match=r"119 of 120 prompts .* At most 2.0% may fail"):
         collect([f"Is it {number}?" for number in range(120)], judge_of(server), READ)
     assert len(server.prompts) == 120
-
-
-def test_replies_that_are_cut_off_count_among_the_first(serve):
-    server = serve(lambda prompt, count, body: reply("correct", "length"))
-    with pytest.raises(
-        JudgingFailed, match=r"50 without a reply \(finish_reason 'length': 50\).* the other 70 too"
-    ):
-        collect([f"Is it {number}?" for number in range(120)], judge_of(server), READ)
-    assert len(server.prompts) == 50
 
 
 def test_a_schema_is_sent_with_its_prompt_and_stands_in_the_key(serve):
@@ -596,13 +511,7 @@ def test_a_schema_is_sent_with_its_prompt_and_stands_in_the_key(serve):
 
 
 @pytest.mark.parametrize(
-    "wording",
-    [
-        "Unsupported parameter: '{}'",
-        "body.{}: Extra inputs are not permitted",
-        "this model knows no json_schema",
-        "This {} type is unavailable now",
-    ],
+    "wording", ["body.{}: Extra inputs are not permitted", "this model knows no json_schema"]
 )
 def test_a_server_that_refuses_schemas_is_asked_without(serve, tmp_path, wording):
     server = serve(picky("response_format", wording=wording))
@@ -611,7 +520,7 @@ def test_a_server_that_refuses_schemas_is_asked_without(serve, tmp_path, wording
     for _ in range(2):
         judge = judge_of(server, structured=True)
         with pytest.warns(UserWarning, match="accepts no JSON schema of a reply and is asked without"):
-            assert asking.collect_verdicts(asked, judge, cache=store) == [["correct"] * 5]
+            assert collect_verdicts(asked, judge, cache=store) == [["correct"] * 5]
         assert not judge.structured and "json_schema" not in judge.key
     assert len(server.prompts) == 5
 
@@ -619,39 +528,28 @@ def test_a_server_that_refuses_schemas_is_asked_without(serve, tmp_path, wording
 # How a judge is named.
 
 
-def test_names(monkeypatch):
+def test_names_and_keys(monkeypatch):
+    """A key tells servers apart; it holds no address, and no path."""
     assert resolve_chat("openai:gpt").key == "openai:gpt:temperature=0:max_tokens=256:json_schema"
     cloudflare = resolve_chat("openai:@cf/meta/llama@http://h:8/v1/", temperature=None, max_tokens=9)
     assert re.fullmatch(
         r"openai:@cf/meta/llama@[0-9a-f]{8}:temperature=default:max_tokens=9:json_schema",
         cloudflare.key,
     )
-    assert cloudflare.client.server.url == "http://h:8/v1"
-    assert resolve_chat("openai:gpt").client.server.url == "https://api.openai.com/v1"
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1")
-    assert resolve_chat("openai:gpt").client.server.url == "http://elsewhere/v1"
-    assert resolve_chat("openai:gpt").key == resolve_chat("openai:gpt@http://elsewhere:80/v1/").key
-    for model in ("org/model@revision", "org/model@v1.0", f"model@sha256:{'0' * 64}", "@cf/meta/llama-3.1"):
-        assert resolve_chat(f"openai:{model}").model == model
-
-
-def test_two_servers_are_told_apart_and_not_named():
     urls = ["http://host/v1", "https://host/v1", "http://host:8000/v1", "http://host/v2", "http://other/v1"]
     keys = {resolve_chat(f"openai:gpt@{url}").key for url in urls}
     assert len(keys | {resolve_chat("openai:gpt").key}) == 6
     assert not any("host" in key or "other" in key for key in keys)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1")
+    assert resolve_chat("openai:gpt").key == resolve_chat("openai:gpt@http://elsewhere:80/v1/").key
+    for model in ("org/model@revision", "org/model@v1.0", f"model@sha256:{'0' * 64}", "@cf/meta/llama-3.1"):
+        assert resolve_chat(f"openai:{model}").model == model
+    for path in ("/models/tiny", "~/models/tiny", "C:\\models\\tiny"):
+        key = EndpointJudge(f"{path}@http://h/v1").key
+        assert key.startswith("openai:tiny-") and "models" not in key
 
 
-@pytest.mark.parametrize("model", ["/models/tiny", "~/models/tiny", "C:\\models\\tiny"])
-def test_a_path_is_not_in_the_key(model):
-    key = EndpointJudge(f"{model}@http://h/v1").key
-    assert key.startswith("openai:tiny-") and "models" not in key
-
-
-BARE = (
-    *("localhost:8000", "localhost", "LOCALHOST/v1", "server:8000/v1", "127.0.0.1:8000/v1", "[::1]:8000/v1"),
-    *("api.example.com/v1", "me:password@api.example.com/v1", "htp://host/v1"),
-)
+BARE = ("localhost:8000", "LOCALHOST/v1", "[::1]:8000/v1", "me:password@api.example.com/v1", "htp://host/v1")
 UNUSABLE = ("", "me:password@host/v1", "host/v1?key=password", "host:password/v1")
 
 
@@ -659,22 +557,18 @@ UNUSABLE = ("", "me:password@host/v1", "host/v1?key=password", "host:password/v1
     ("name", "message"),
     [
         ("openai:", "names no model"),
-        ("openai:@http://host/v1", "names no model"),
         ("openai: @http://host/v1", "names no model"),
         *(
             (f"openai:gpt@{address}", "neither http:// nor https://; write 'openai:MODEL@")
             for address in BARE
         ),
-        ("openai:@localhost:8000", "neither http://"),
         *((f"openai:gpt@http://{address}", "address cannot be used") for address in UNUSABLE),
         ("nobody", "There is no judge 'nobody'"),
         (
             "rulez",
             r"expected 'openai:MODEL\[@URL\]', or a local model.*`halluscope list NAME` says which rules",
         ),
-        ("lexical", "There is no judge 'lexical' that reads free text"),
         ("flan-t5", "There is no judge 'flan-t5' that reads free text"),
-        ("", "There is no judge ''"),
         (7, "7 is not a judge of free text"),
     ],
 )
@@ -696,12 +590,6 @@ def test_an_access_key_that_is_missing_or_none(monkeypatch):
         ) as caught:
             resolve_chat("openai:gpt")
         assert bad not in str(caught.value)
-
-
-def test_a_key_is_in_no_copy_of_the_judge():
-    judge = resolve_chat("openai:gpt@http://h/v1")
-    assert SECRET not in repr(vars(judge)) + repr(judge)
-    assert SECRET.encode() not in pickle.dumps(judge)
 
 
 def test_a_missing_extra(monkeypatch):
@@ -760,10 +648,8 @@ def real_votes(judge) -> list[int]:
     """A judge's codes: three questions about two classes of a text."""
     questions = [question for about in REAL.about(load(["dog", "bus"])) for question in about]
     codes, pairs = np.full(6, -9), np.argwhere(np.ones((1, 6), dtype=bool))
-    for rows, given, _ in asking.checked_answers(
-        judge, ["Yes. A person waits for the bus."], questions, pairs
-    ):
-        codes[rows] = given
+    for batch in asking.checked_answers(judge, ["Yes. A person waits for the bus."], questions, pairs):
+        codes[batch.rows] = batch.codes
     return codes.tolist()
 
 

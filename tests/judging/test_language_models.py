@@ -73,9 +73,12 @@ def test_the_same_votes_as_generate(t5, texts, pairs, plain):
     assert {YES, NO} <= set(got.tolist())
 
 
-@pytest.mark.parametrize("batch_tokens", [1, 500, 100_000])
+@pytest.mark.parametrize("batch_tokens", [1, 100_000])
 def test_the_same_votes_in_any_batch_and_order(t5, texts, pairs, plain, monkeypatch, batch_tokens):
+    """As on a GPU too, where a thread tokenizes and stacks the next prompts."""
     monkeypatch.setattr(t5, "batch_tokens", batch_tokens)
+    monkeypatch.setattr(t5, "background", True)
+    monkeypatch.setattr(t5, "pool", 100)
     order = np.random.default_rng(batch_tokens).permutation(len(pairs))[: 300 if batch_tokens == 1 else None]
     assert (collect(t5, texts, pairs[order]) == plain[order]).all()
 
@@ -83,8 +86,7 @@ def test_the_same_votes_in_any_batch_and_order(t5, texts, pairs, plain, monkeypa
 @pytest.mark.parametrize(
     "error",
     [
-        torch.OutOfMemoryError("CUDA out of memory"),
-        RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"),
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"),
         RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling x"),
     ],
 )
@@ -103,22 +105,6 @@ def test_a_batch_that_the_memory_does_not_hold_is_halved(t5, texts, pairs, plain
     t5.batch_tokens, error = before, RuntimeError("other")
     with pytest.raises(RuntimeError, match="other"):
         collect(t5, [texts[0]] * 9, pairs[:1].repeat(9, axis=0))
-
-
-def test_preparing_ahead_moves_no_vote(t5, texts, pairs, plain, monkeypatch):
-    """As on a GPU: a thread tokenizes and stacks the next prompts."""
-    monkeypatch.setattr(t5, "background", True)
-    monkeypatch.setattr(t5, "pool", 100)
-    assert (collect(t5, texts, pairs) == plain).all()
-
-
-def test_a_reply_is_decoded_once_a_batch(t5, texts, monkeypatch):
-    decoded, text = [], t5._text
-    monkeypatch.setattr(t5, "_text", lambda tokens: decoded.append(tuple(tokens)) or text(tokens))
-    monkeypatch.setattr(t5, "batch_tokens", 100_000)
-    same = np.array([(i, 0) for i in range(len(texts))])
-    for rows, _ in t5.answer([texts[0]] * len(texts), QUESTIONS, same):
-        assert len(rows) == len(texts) and len(decoded) == len({*decoded})
 
 
 def test_a_reply_that_is_neither_is_not_a_no(t5, monkeypatch):
@@ -153,31 +139,15 @@ def test_a_control_token_that_the_tokenizer_would_make_is_only_text(tiny_t5):
     assert judge.show("\uff24og") == "\uff24og", "what is no control token stays as it was"
 
 
-def test_an_unknown_device(tiny_t5):
-    with pytest.raises(ValueError, match="device is 'cdua'; expected 'cpu', 'cuda' or 'cuda:1'"):
-        Seq2SeqJudge(weights.find(str(tiny_t5)), device="cdua")
-
-
-def test_a_template_that_tells_the_date_is_given_the_same_every_day(smollm2, monkeypatch):
-    template = "{{ strftime_now('%d %b %Y') }} {{ messages[0]['content'] }}"
-    monkeypatch.setattr(smollm2._tokenizer, "chat_template", template)
-    assert smollm2.turn("A dog?") == "26 Jul 2024 A dog?"
-
-
 @pytest.mark.parametrize(
     ("template", "message"),
     [
-        ("{{ raise_exception('only tools') }}", r"fails \(TemplateError: only tools\)"),
+        ("{{ raise_exception('only tools \x1b[2J') }}", r"fails \(TemplateError: only tools \\x1b"),
         ("{% for %}", r"fails \(TemplateSyntaxError"),
-        ("{{ messages[0]['content'].nobody.knows }}", r"fails \(UndefinedError"),
         ("{{ ''.__class__.__mro__[1].__subclasses__() }}", r"fails \(SecurityError"),
-        ("{{ messages[0]['content'] + 1 }}", r"fails \(TypeError"),
         ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", r"fails \(RecursionError"),
-        ("{{ raise_exception('\x1b[2J') }}", r"\\x1b\[2J"),
         ("{% for part in messages[0]['content'] %}{{ part.text }}{% endfor %}", "leaves out the prompt"),
-        ({"tools": "x"}, r"fails \(ValueError"),
         ([5], "fails|leaves out"),
-        (5, "leaves out the prompt"),
     ],
 )
 def test_a_broken_chat_template_is_an_error_that_names_the_judge(smollm2, monkeypatch, template, message):

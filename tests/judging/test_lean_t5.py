@@ -6,7 +6,6 @@ import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
 from halluscope.benchmarks.throne.questions import PAPER, RELEASED
-from halluscope.judging.models.language_model import ahead
 from halluscope.judging.models.steps import LeanT5
 from halluscope.judging.questions import Question
 from halluscope.vocabularies import load
@@ -57,30 +56,6 @@ def test_the_same_logits_as_the_model(kind, length):
     torch.testing.assert_close(after, expected, rtol=0, atol=0, msg="the model itself has changed")
 
 
-def test_no_weight_is_held_twice():
-    model = random_t5("FLAN-T5, T5 v1.1")
-    LeanT5(model)
-    attention = model.encoder.block[1].layer[0].SelfAttention
-    assert {
-        layer.weight.untyped_storage().data_ptr() for layer in (attention.q, attention.k, attention.v)
-    } == {attention.qkv.untyped_storage().data_ptr()}
-
-
-def test_bfloat16(tiny_t5, one_thread):
-    """On a GPU the judge computes in bfloat16; the logits are the model's own in that precision, as far as it goes."""
-    model = T5ForConditionalGeneration.from_pretrained(tiny_t5, dtype=torch.bfloat16).eval()
-    ids = torch.randint(2, model.config.vocab_size, (4, 60))
-    with torch.inference_mode():
-        start = torch.zeros((4, 1), dtype=torch.long)
-        expected = model(input_ids=ids, attention_mask=torch.ones_like(ids), decoder_input_ids=start).logits[
-            :, 0
-        ]
-        got, _ = LeanT5(model).begin(ids)
-    assert got.dtype == torch.bfloat16
-    # bfloat16 keeps 8 bits: a few steps of 2^-8 of the largest logit.
-    assert (got - expected).abs().max() < 0.03 * expected.abs().max()
-
-
 def whole(judge, texts, pairs, questions):
     return judge._tokenized(
         [judge.prompt(texts[text], questions[question]) for text, question in pairs.tolist()]
@@ -104,21 +79,3 @@ def test_a_tokenizer_that_cannot_split_there_reads_them_whole(t5, smollm2, monke
     pairs = np.array(list(np.ndindex(2, 5)))
     asked = [*questions, glued]
     assert t5.tokens(texts, asked, pairs) == whole(t5, texts, pairs, asked)
-
-
-def test_ahead_keeps_the_order_and_raises_where_it_breaks():
-    made = []
-
-    def items():
-        for i in range(5):
-            if i == 4:
-                raise ValueError("the fifth")
-            made.append(i)
-            yield i
-
-    found = []
-    with pytest.raises(ValueError, match="the fifth"):
-        for item in ahead(items()):
-            assert len(made) <= item + 2, "one ahead, no more"
-            found.append(item)
-    assert found == [0, 1, 2, 3]

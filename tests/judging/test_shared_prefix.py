@@ -94,12 +94,6 @@ def test_what_follows_padding_is_placed_after_what_was_read(smollm2):
             torch.testing.assert_close(last[place], steps.begin(alone)[0][0], rtol=1e-4, atol=1e-3)
 
 
-def test_few_questions_about_a_text_are_asked_whole(smollm2, monkeypatch):
-    monkeypatch.setattr(CausalJudge, "_shared", lambda *_: pytest.fail("nothing to share"))
-    few = PAIRS[: engine.SHARED_FROM - 1]
-    assert sum(len(rows) for rows, _ in smollm2.answer(TEXTS, QUESTIONS, few)) == len(few)
-
-
 def made(smollm2, folder, config):
     """A random model with SmolLM2's tokenizer."""
     torch.manual_seed(2)

@@ -154,20 +154,3 @@ def test_a_process_that_ends_blocks_nobody(end, verdicts, serve, tmp_path):
     assert counts.total() <= QUESTIONS + 2 * AT_ONCE
     assert numbers(started(verdicts, server, tmp_path)) == result
     assert [file.name for file in tmp_path.glob("answers*")] == ["answers.sqlite"]
-
-
-def test_who_waits_can_be_interrupted(verdicts, serve, tmp_path):
-    coin = Coin(VERDICTS[0])
-    server = serve(coin)
-    asks = started(verdicts, server, tmp_path)
-    wait_until(lambda: len(server.prompts) == AT_ONCE)
-    waits = started(verdicts, server, tmp_path)
-    wait_until(lambda: coin.tests == 2)
-    time.sleep(0.5)
-    waits.send_signal(signal.SIGINT)
-    _, errors = waits.communicate(timeout=PATIENCE_S / 3)
-    assert waits.returncode == 130
-    assert errors.splitlines()[-1].startswith("halluscope: interrupted")
-    coin.gate.set()
-    assert numbers(asks)["accuracy"] == 1
-    assert len(server.prompts) == QUESTIONS

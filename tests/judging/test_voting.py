@@ -1,3 +1,5 @@
+"""Votes: their labels, when a cell is decided, and what given votes are refused."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -55,29 +57,17 @@ def test_agreement_out_of_range(agreement):
         voting.required(agreement, 9)
 
 
-ODD = (
-    np.full((2, 3, 1), "1"),
-    [[["0"], ["1"], ["0"]]] * 2,
-    np.full((2, 3, 1), None),
-    np.full((2, 3, 1), 1j),
-    [[[0], [1], [None]]] * 2,
-    [[[0], [1], [10**30]]] * 2,
-    [[[0], [1, 0], [1]]] * 2,
-    np.ma.masked_array(np.ones((2, 3, 1)), np.eye(6)[0].reshape(2, 3, 1)),
-    [np.ma.masked_array(np.ones((3, 1)), np.eye(3)[0][:, None])] * 2,
-    np.array(["2024-01-01"] * 6, dtype="datetime64[D]").reshape(2, 3, 1),
-)
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         (np.zeros((2, 3)), r"votes has the shape \(2, 3\); expected \(2 images, 3 classes"),
         (np.zeros((2, 3, 0)), "votes has the shape"),
-        (np.zeros((3, 2, 1)), "votes has the shape"),
         (np.full((2, 3, 1), 2), r"votes\[0, 0, 0\] is .*2.*; expected 0 \(no\) or 1 \(yes\)"),
         (np.full((2, 3, 1), np.nan), r"votes\[0, 0, 0\]"),
-        *((odd, r"^votes\b.*; expected") for odd in ODD),
+        (np.full((2, 3, 1), "1"), r"^votes\b.*; expected"),
+        ([[[0], [1], [None]]] * 2, r"^votes\b.*; expected"),
+        ([[[0], [1, 0], [1]]] * 2, r"^votes\b.*; expected"),
+        (np.ma.masked_array(np.ones((2, 3, 1)), np.eye(6)[0].reshape(2, 3, 1)), r"^votes\b.*; expected"),
     ],
 )
 def test_bad_votes(given, message):
@@ -85,14 +75,14 @@ def test_bad_votes(given, message):
         voting.check(given, images=2, classes=3)
 
 
-@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.float32, bool, object, list])
+@pytest.mark.parametrize("kind", [np.int8, np.float32, bool, object, list])
 def test_votes_in_any_form(kind):
     plain = np.arange(18).reshape(2, 3, 3) % 2
     form = plain.tolist() if kind is list else plain.astype(kind)
     assert (voting.check(form, 2, 3) == (plain == 1)).all()
 
 
-@pytest.mark.parametrize("number", [127, 128, 32_767, 32_768, 70_001])
+@pytest.mark.parametrize("number", [127, 32_768])
 def test_any_number_of_votes_is_counted_exactly(number):
     """Counts beyond 8 and 16 bits must not overflow."""
     agreeing = number // 2 + 1

@@ -1,14 +1,14 @@
-"""Judges in Ray's workers give the same votes as in this process."""
+"""Judges in Ray's workers: the same votes, scores and cache as in one process."""
 
+import json
 import random
-from functools import partial
 
 import numpy as np
 import pytest
 
+from halluscope import cli
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.questions import PAPER
-from halluscope.judging.cache import Cache
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import Seq2SeqJudge, local_judge
 from tests.judging.test_language_models import COCO, HOSTILE, collect
@@ -24,73 +24,68 @@ def texts():
 
 
 @pytest.fixture(scope="module")
-def pairs(texts):
-    return np.array([(text, question) for text in range(len(texts)) for question in range(text % 4, 80, 4)])
-
-
-@pytest.fixture(scope="module")
-def expected(tiny_t5, one_thread, texts, pairs):
-    return collect(Seq2SeqJudge(weights.find(str(tiny_t5)), device="cpu"), texts, pairs, QUESTIONS)
-
-
-@pytest.fixture(scope="module")
-def fleet(tiny_t5):
-    """Two workers of a local Ray; a worker takes seconds to start, so the tests below share them."""
-    import ray
-
+def cluster():
+    """A local Ray of two workers' CPUs; starting one takes seconds, so the tests below share it."""
+    ray = pytest.importorskip("ray")
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("halluscope.judging.models.ray_pool.SHARE", 60)
-        yield local_judge(str(tiny_t5), device="cpu", workers=2)
+        patch.setattr("halluscope.judging.models.ray_pool.SHARE", 60)  # so that each worker gets several
+        yield ray
     ray.shutdown()
 
 
+@pytest.fixture(scope="module")
+def fleet(cluster, tiny_t5):
+    fleet = local_judge(str(tiny_t5), device="cpu", workers=2)
+    yield fleet
+    fleet.close()
+
+
 @pytest.mark.long
-def test_two_workers_give_the_answers_of_one_process(fleet, tiny_t5, texts, pairs, expected):
-    assert fleet.key == Seq2SeqJudge(weights.find(str(tiny_t5)), device="cpu").key
-    assert (collect(fleet, texts, pairs, QUESTIONS) == expected).all()
-    assert len(fleet.pool.actors) == 2
+def test_two_workers_score_as_one_process_does(
+    cluster, tiny_t5, throne_files, tmp_path, monkeypatch, capsys, one_thread
+):
+    """By the command line; then one process finds all the workers' votes in the cache."""
+    rng = random.Random(1)
+    objects = [rng.sample(["dog", "pizza", "clock", "umbrella"], 2) for _ in range(3)]
+    words = ["score", *throne_files([describe(names, rng) for names in objects], objects), "--ask", "all"]
+    words += ["--judges", str(tiny_t5), "--device", "cpu", "--quiet", "--json"]
+
+    def scores(store, *more):
+        assert cli.main([*words, "--store", str(tmp_path / store), *more]) == 0
+        (result,) = json.loads(capsys.readouterr().out)
+        return result
+
+    here = scores("here")
+    monkeypatch.setattr(Seq2SeqJudge, "answer", lambda *_: pytest.fail("asked in this process"))
+    assert scores("workers", "--workers", "2") == here
+    assert scores("workers") == here
 
 
 @pytest.mark.long
 def test_a_worker_that_dies_is_replaced_and_nothing_is_asked_twice(
-    fleet, texts, pairs, expected, monkeypatch
+    cluster, fleet, tiny_t5, one_thread, texts, monkeypatch
 ):
     """`collect` checks that no pair is answered twice."""
-    import ray
-
+    judge = Seq2SeqJudge(weights.find(str(tiny_t5)), device="cpu")
+    pairs = np.array([(text, question) for text in range(len(texts)) for question in range(text % 4, 80, 4)])
     answer = fleet.answer
 
     def dying(*asked):
-        for number, answered in enumerate(answer(*asked)):
-            yield answered
+        for number, batch in enumerate(answer(*asked)):
+            yield batch
             if number == 1:
-                ray.kill(fleet.pool.actors[0], no_restart=False)
+                cluster.kill(fleet.pool.actors[0], no_restart=False)
 
     monkeypatch.setattr(fleet, "answer", dying)
-    assert (collect(fleet, texts, pairs, QUESTIONS) == expected).all()
+    assert (collect(fleet, texts, pairs, QUESTIONS) == collect(judge, texts, pairs, QUESTIONS)).all()
+    assert fleet.key == judge.key
 
 
 @pytest.mark.long
-def test_what_a_worker_remarks_is_heard_here(fleet):
+def test_what_a_worker_warns_of_is_heard_here(fleet):
     with pytest.warns(UserWarning, match="the end of a text of .* was cut off"):
         assert len(collect(fleet, ["dog " * 3000], np.array([[0, 0]]), QUESTIONS)) == 1
-
-
-@pytest.mark.long
-def test_the_same_scores_and_store_with_workers(fleet, tiny_t5, tmp_path, monkeypatch):
-    """The second run, in one process, finds every answer of the workers in the store."""
-    classes = ["dog", "pizza", "clock", "umbrella"]
-    rng = random.Random(1)
-    said = [rng.sample(classes, 2) for _ in range(6)]
-    texts = [describe(names, rng) for names in said]
-    store = Cache(tmp_path / "answers.sqlite")
-    score = partial(
-        throne.compute, texts, said, vocabulary=classes, store=store, device="cpu", progress=False
-    )
-    by_workers = score(judges=[fleet])
-    monkeypatch.setattr(Seq2SeqJudge, "answer", lambda *_: pytest.fail("asked twice"))
-    assert score(judges=[str(tiny_t5)]) == by_workers
 
 
 @pytest.mark.parametrize(
@@ -98,11 +93,7 @@ def test_the_same_scores_and_store_with_workers(fleet, tiny_t5, tmp_path, monkey
     [
         ({"workers": -1}, "workers is -1"),
         ({"workers": 2, "device": "cuda:1"}, "each worker takes a GPU of its own"),
-        (
-            {"judges": "lexical", "workers": 2},
-            "for language models on this machine, but judges names only 'lexical'",
-        ),
-        ({"workers": True}, "workers is True"),
+        ({"judges": "lexical", "workers": 2}, "on this machine, but judges names only 'lexical'"),
     ],
 )
 def test_bad_options_before_any_model(options, message):

@@ -2,15 +2,13 @@
 
 import gzip
 import json
-import warnings
-from pathlib import Path
 
 import datasets
 import pytest
 
 from halluscope import vocabularies
 from halluscope.errors import BuildError
-from halluscope.reading.presence import ImageObjects, load, read_all
+from halluscope.reading.presence import load
 
 COCO = vocabularies.load("coco")
 
@@ -55,13 +53,6 @@ def test_labels_of_every_form(tmp_path):
     assert [image.file_name for image in load([str(coco)])] == ["7.jpg", "9.jpg"]
 
 
-def test_several_sources(tmp_path):
-    one, two = (lines(tmp_path / f"{i}.jsonl", {"image_id": i, "objects": []}) for i in (1, 2))
-    assert load([str(one), str(two)]) == [ImageObjects(1, []), ImageObjects(2, [])]
-    with pytest.raises(ValueError, match=r"2\.jsonl, line 1 has the image_id 2, which .* has too"):
-        load([str(two), str(one), str(two)])
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -79,20 +70,6 @@ def test_bad_labels(tmp_path, content, message):
     path.write_text(content)
     with pytest.raises(ValueError, match=message):
         load([str(path)])
-
-
-def test_a_dataset_of_something_else(tmp_path):
-    datasets.Dataset.from_list([{"image_id": 1, "question": "?"}]).to_parquet(tmp_path / "test.parquet")
-    with pytest.raises(ValueError, match="has no column objects; expected a presence dataset"):
-        load([str(tmp_path)])
-
-
-def test_rows_in_python():
-    assert read_all([{"image_id": "7", "objects": ["dog"]}]) == [ImageObjects(7, ["dog"])]
-    with pytest.raises(
-        ValueError, match=r"references\[1\]: expected image_id and objects, a list of class names"
-    ):
-        read_all([{"image_id": 7, "objects": []}, {"image_id": 8, "objects": "dog"}])
 
 
 # The classes of the labels
@@ -129,54 +106,3 @@ def test_annotations_know_the_very_classes_of_the_vocabulary(coco_file):
         with pytest.raises(BuildError, match=rf"instances\.json does not have the 80 categories .*{message}"):
             load([coco_file(names)], COCO)
         assert load([coco_file(names)])
-
-
-def test_a_name_twice_in_annotations(coco_file):
-    with pytest.raises(
-        BuildError, match=r"categories 0 and 80 are both called 'person'; expected each name once"
-    ):
-        load([coco_file([*COCO.classes, "person"])], COCO)
-    with pytest.raises(BuildError, match=r"images 7 and 9 are both called '7\.jpg'; expected each name once"):
-        load([coco_file(files=("7.jpg", "7.jpg"))])
-    file = Path(coco_file())
-    file.write_text(file.read_text().replace('"image_id": 7', '"image_id": 9, "image_id": 7'))
-    with pytest.raises(BuildError, match="'image_id' occurs twice in one object"):
-        load([str(file)])
-
-
-@pytest.mark.parametrize("value", [10**30, 2**63, True, 1e300, 7.5, None, "x", [], "1" * 5000, float("nan")])
-def test_an_image_id_that_no_column_holds(value, tmp_path, coco_file):
-    with pytest.raises(ValueError, match="image_id is .*; expected a 64-bit whole number"):
-        load([str(lines(tmp_path / "l.jsonl", {"image_id": value, "objects": []}))])
-    with pytest.raises(BuildError, match=r"images\[1\] has id .*; expected a 64-bit whole number"):
-        load([coco_file(ids=(7, value))])
-
-
-def test_labels_in_which_most_classes_are_nowhere(tmp_path):
-    rows = [{"image_id": number, "objects": ["dog", "cat"]} for number in range(100)]
-    few, many = lines(tmp_path / "few.jsonl", *rows[:99]), lines(tmp_path / "many.jsonl", *rows)
-    with pytest.warns(
-        UserWarning, match=r"the 100 in .*many\.jsonl holds 78 of the 80 classes .*person, bicycle"
-    ):
-        load([str(many)], COCO)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        load([str(few)], COCO)
-        load([str(many)])
-
-
-def test_a_build_from_annotations_of_few_classes(tmp_path):
-    folder = tmp_path / "dataset"
-    folder.mkdir()
-    datasets.Dataset.from_list([{"image_id": 1, "objects": ["dog"]}]).to_parquet(
-        folder / "validation.parquet"
-    )
-    for stats, told in (('{"counts": {"images_per_class": {"dog": 1}}}', 1), ("5", 0), ("[", 0), ("{}", 0)):
-        (folder / "stats.json").write_text(stats)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            assert load([str(folder)], COCO) == [ImageObjects(1, ["dog"])]
-        said = [
-            str(one.message) for one in caught if "was built from annotations without 79" in str(one.message)
-        ]
-        assert len(said) == told

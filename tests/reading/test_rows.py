@@ -4,15 +4,11 @@ import datasets
 import pytest
 
 from halluscope.answering.sources import open_source
-from halluscope.errors import BuildError, LimitExceeded
+from halluscope.errors import BuildError
 from halluscope.reading.datasets import (
     Source,
-    check_distinct,
     configs,
-    picture_columns,
-    read_columns,
     read_rows,
-    without_pictures,
 )
 
 ROWS = [{"id": 1, "question": "A?"}, {"id": 2, "question": "B?"}]
@@ -44,28 +40,6 @@ def folder(tmp_path, monkeypatch):
 def test_names(folder, written, source):
     (folder.parents[1] / "a:b@c.json").write_text("[]")
     assert Source.of(written) == source
-
-
-@pytest.mark.parametrize(
-    "facts", ['{"subset": true}', '{"subset": false}', '{"other": 1}', "[1]", "no JSON", None]
-)
-def test_a_subset_says_so(folder, facts, recwarn):
-    """As `halluscope build --subset` writes it; any other file in its place says nothing."""
-    if facts:
-        (folder / "stats.json").write_text(facts)
-    assert len(read_rows("hqh@test")) == 2
-    told = [str(one.message) for one in recwarn if "--subset" in str(one.message)]
-    assert [text.startswith("datasets/hqh was built with --subset") for text in told] == [True] * (
-        facts == '{"subset": true}'
-    )
-
-
-def test_splits(folder):
-    assert read_rows("hqh@test")["id"][:] == [1, 2] and len(read_rows(f"{folder}@validation")) == 1
-    with pytest.raises(ValueError, match=r"hqh has the splits .*; name one: hqh@(test|validation)\."):
-        read_rows("hqh")
-    with pytest.raises(ValueError, match="hqh@train has no split 'train'; it has"):
-        read_rows("hqh@train")
 
 
 @pytest.mark.parametrize(
@@ -102,27 +76,6 @@ def test_what_is_not_there(folder, tmp_path):
         read_rows("hqh")
     with pytest.raises(ValueError, match="org/hqh cannot be loaded as a dataset .*halluscope build NAME"):
         read_rows("org/hqh")
-
-
-def test_only_the_named_columns_are_read(folder):
-    rows = read_columns("hqh@test", ("id", "level"), ("id",), "the dataset hqh")
-    assert {*map(tuple, rows)} == {("id",)}
-    with pytest.raises(
-        ValueError, match="The dataset hqh@test has no column answer; expected the dataset hqh"
-    ):
-        read_columns("hqh@test", ("id",), ("id", "answer"), "the dataset hqh")
-
-
-def test_images_stay_as_they_are_stored(tmp_path):
-    features = datasets.Features({"id": datasets.Value("int64"), "image": datasets.Image()})
-    stored = {"bytes": b"no image at all", "path": "a.png"}
-    datasets.Dataset.from_list([{"id": 1, "image": stored}], features=features).to_parquet(
-        tmp_path / "rows.parquet"
-    )
-    rows = read_rows(str(tmp_path / "rows.parquet"))
-    assert picture_columns(rows) == ["image"] and rows[0]["image"]["bytes"] == stored["bytes"]
-    assert without_pictures(rows).column_names == ["id"]
-    assert picture_columns(ROWS) == [] and without_pictures(ROWS) is ROWS
 
 
 def test_a_dataset_of_the_same_name_card_and_size_is_another_one(tmp_path):
@@ -170,28 +123,6 @@ def test_a_card_that_names_data_elsewhere(named, folder, serve):
     assert server.got == []
 
 
-def test_a_card_that_names_its_own_data(folder):
-    source = card(folder, "data_files: [{split: test, path: data/test-*.parquet}]")
-    assert read_rows(source)["id"][:] == [1, 2] and configs(source) == ["default"]
-    (folder / "README.md").write_text("# No configs\n---\n")
-    assert len(read_rows(f"{source}@test")) == 2
-
-
-@pytest.mark.parametrize(
-    "text", ["---\n[\n---\n", "---\n" + "[" * 200_000 + "\n---\n", "---\nconfigs: 5\n---\n"]
-)
-def test_a_card_that_cannot_be_read(text, folder):
-    (folder / "README.md").write_text(text)
-    with pytest.raises(BuildError, match=r"README\.md is not a dataset's card: .*Correct the YAML"):
-        read_rows(str(folder))
-
-
-def test_what_else_says_where_data_lies(folder):
-    (folder / ".huggingface.yaml").write_text("configs: []")
-    with pytest.raises(BuildError, match=r"\.huggingface\.yaml is not supported; remove it"):
-        read_rows(str(folder))
-
-
 def test_an_address_is_no_dataset(serve):
     server = serve(None)
     for name in (
@@ -213,22 +144,3 @@ def test_a_script_in_a_folder_is_not_run(folder):
     (folder / f"{folder.name}.py").write_text("raise SystemExit('run')")
     with pytest.raises(ValueError, match="cannot be loaded as a dataset .*scripts are no longer supported"):
         read_rows(f"{folder}@test")
-
-
-def test_a_parquet_file_that_says_it_is_too_large(folder, monkeypatch):
-    monkeypatch.setenv("HALLUSCOPE_LIMITS", "rows=1")
-    for source in (folder, folder / "data" / "test-00000-of-00001.parquet"):
-        with pytest.raises(
-            LimitExceeded, match=r"test-00000-of-00001\.parquet is larger than the limit 'rows'"
-        ):
-            read_rows(f"{source}")
-
-
-def test_a_dataset_twice(folder, tmp_path):
-    (tmp_path / "link").symlink_to(folder)
-    check_distinct(["hqh@test", "hqh@validation", "hqh:a", "org/hqh", "org/hqh@test"])
-    for again in ("hqh@test", f"{folder}@test", "datasets/../datasets/hqh@test", f"{tmp_path}/link@test"):
-        with pytest.raises(BuildError, match="is given twice.*; expected each dataset once"):
-            check_distinct(["hqh@test", again])
-    with pytest.raises(BuildError, match="org/hqh is given twice; expected"):
-        check_distinct(["org/hqh", "org/hqh"])

@@ -78,23 +78,6 @@ def test_two_sheets_with_responses_need_a_name(opened, dataset, tmp_path, ran):
     assert "no sheet 'third'" in ran(*command, "--sheet", "third", status=2).err
 
 
-def test_a_named_column_tells_the_sheet(dataset, tmp_path):
-    sheets = {"ours": [("question_id", "ours"), *ROWS], "theirs": [("question_id", "theirs"), *WRONG]}
-    file = workbook(tmp_path / "r.xlsx", "theirs", **sheets)
-    with pytest.raises(ValueError, match="--sheet"):
-        scored(file, dataset)
-    assert scored(file, dataset, text_column="ours")["accuracy"] == 1.0
-
-
-def test_a_sheet_that_cannot_matter_is_refused(dataset, tmp_path):
-    (tmp_path / "r.csv").write_text("question_id,response\n1,yes\n")
-    for responses in (tmp_path / "r.csv", [{"question_id": 1, "response": "yes"}]):
-        with pytest.raises(ValueError, match="sheet .* expected an xlsx file"):
-            scored(responses, dataset, sheet="first")
-    with pytest.raises(ValueError, match="the name of a sheet"):
-        scored(tmp_path / "r.csv", dataset, sheet=3)
-
-
 # Columns whose names are the same, or nearly
 
 
@@ -139,33 +122,6 @@ def test_two_columns_with_one_name_are_refused(names, form, dataset, tmp_path, r
     assert names[1].strip() in refused and len(refused.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize("names", [("question_id", "Question_ID"), ("ID", "id"), ("Image", "image")])
-def test_so_are_two_ids_or_images(names, dataset, tmp_path):
-    rows = [(number, number + 1, label) for number, label in ROWS]
-    file = table(tmp_path / "r.csv", (*names, "response"), rows)
-    with pytest.raises(ValueError, match=f"'{names[0]}' and '{names[1]}'"):
-        scored(file, dataset)
-
-
-def test_python_rows_with_two_columns_of_one_name(dataset):
-    rows = [{"question_id": number, "Response": label, "RESPONSE": "x"} for number, label in ROWS]
-    with pytest.raises(ValueError, match="'Response' and 'RESPONSE'"):
-        scored(rows, dataset)
-    assert scored(rows, dataset, text_column="Response")["accuracy"] == 1.0
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_what_cannot_matter_is_read(form, dataset, tmp_path):
-    named = table(tmp_path / f"r{form}", ("question_id", "Response", "RESPONSE"), THREE)
-    assert scored(named, dataset, text_column="Response")["accuracy"] == 1.0
-    same = [(number, label, label) for number, label in ROWS]
-    equal = table(tmp_path / f"equal{form}", ("question_id", "Response", "RESPONSE"), same)
-    assert scored(equal, dataset)["accuracy"] == 1.0
-    notes = [(number, label, "a", "b") for number, label in ROWS]
-    other = table(tmp_path / f"notes{form}", ("question_id", "response", "Note", "note"), notes)
-    assert scored(other, dataset)["accuracy"] == 1.0
-
-
 # Separators
 
 
@@ -177,31 +133,3 @@ def test_the_header_tells_the_separator(separator, ending, dataset, tmp_path):
     file.write_text("\n".join(lines))
     result = scored(file, dataset)
     assert (result["accuracy"], result["matched"]) == (1.0, "question_id")
-
-
-def test_texts_with_other_separators(dataset, tmp_path):
-    for number, (separator, quote) in enumerate(((";", ""), ("\t", ""), (",", '"'))):
-        rows = [f"{id}{separator}{quote}{label}, a dog; a cat{quote}" for id, label in ROWS]
-        if separator == ";":
-            rows = [row.replace("; a cat", "") for row in rows]
-        file = tmp_path / f"r{number}.csv"
-        file.write_text("\n".join([separator.join(HEADER), *rows]))
-        assert scored(file, dataset)["accuracy"] == 1.0
-
-
-def test_names_with_other_separators(dataset, tmp_path):
-    (tmp_path / "r.tsv").write_text(
-        "question_id\tresponse\tnote, if any\n" + "".join(f"{id}\t{label}\ta, b\n" for id, label in ROWS)
-    )
-    assert scored(tmp_path / "r.tsv", dataset)["accuracy"] == 1.0
-    (tmp_path / "r.csv").write_text(
-        '"question_id";"response";"a, b"\n' + "".join(f"{id};{label};3\n" for id, label in ROWS)
-    )
-    assert scored(tmp_path / "r.csv", dataset)["accuracy"] == 1.0
-
-
-def test_a_header_that_fits_two_separators_is_refused(dataset, tmp_path, ran):
-    file = tmp_path / "r.csv"
-    file.write_text("number;said,raw\n" + "".join(f"{id};{label},a\n" for id, label in ROWS))
-    refused = ran("score pope --dataset", dataset, "--responses", file, status=2).err
-    assert "commas and semicolons" in refused and len(refused.strip().splitlines()) == 1

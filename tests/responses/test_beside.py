@@ -47,23 +47,8 @@ def test_results_beside_samples_give_model_and_scores(form, dataset, tmp_path):
     assert result["printed"] == {"accuracy": 0.5} and result["accuracy"] == 0.5
 
 
-def test_without_results_the_file_names_the_model(tmp_path):
-    (read,) = reading.read([samples(tmp_path, "lmms-eval")])
-    assert read.name == "20260218_234435_samples_pope_random" and not read.figures
-
-
 @pytest.mark.parametrize("results", [[], {"model_name": 3, "results": 4}, {"results": {"pope_random": "no"}}])
 def test_other_results_state_nothing(results, tmp_path):
     file = samples(tmp_path, "lmms-eval")
     (tmp_path / FORMS["lmms-eval"][1]).write_text(json.dumps(results))
     assert reading.read([file])[0].name == file.stem
-
-
-def test_two_runs_of_one_model_keep_their_files_names(tmp_path):
-    both = [
-        samples(folder, "lmms-eval", model_name="org/model-7b")
-        for folder in (tmp_path / "a", tmp_path / "b")
-        if not folder.mkdir()
-    ]
-    assert [one.name for one in reading.read(both)] == [f"{folder}/{both[0].stem}" for folder in "ab"]
-    assert reading.read([("mine", both[0]), both[1]])[0].name == "mine"

@@ -77,9 +77,3 @@ def test_what_is_no_utf_8_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(flat_lines, "SMALLEST", 0)
     with pytest.raises(BuildError, match="is not in UTF-8"):
         read([file])
-
-
-def test_a_small_file_is_read_line_by_line(tmp_path):
-    file = tmp_path / "r.jsonl"
-    file.write_text("\n".join(USUAL))
-    assert flat_lines.read(file) is None

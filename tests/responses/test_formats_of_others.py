@@ -8,7 +8,6 @@ import pytest
 
 import halluscope
 from halluscope import cli
-from halluscope.responses.reading import located
 from halluscope.vocabularies import load
 from tests import small_datasets
 from tests.responses.test_by_content import IMAGES, THINGS, questions_file
@@ -111,58 +110,12 @@ def test_captions(tmp_path, labels, form):
     assert (result["precision_all"], result["images"]) == (pytest.approx(2 / 3), 2)
 
 
-def test_a_row_that_is_no_object_is_refused_beside_images_by_any_name(tmp_path, labels):
-    rows = [{"picture": coco(n), "caption": c} for n, c in CAPTIONS.items()]
-    with pytest.raises(ValueError, match="is 7; expected an object"):
-        throne(tmp_path / "captions.json", labels, [*rows, 7])
-
-
-def test_a_caption_beside_another_text_is_refused(tmp_path, labels):
-    rows = [{"image_id": n, "caption": "A cat.", "llava_caption": c} for n, c in CAPTIONS.items()]
-    with pytest.raises(ValueError, match="caption and llava_caption both hold texts.*--text-column"):
-        throne(tmp_path / "captions.json", labels, rows)
-    constant = [
-        {**row, "caption": c, "llava_caption": "v1"} for row, c in zip(rows, CAPTIONS.values(), strict=True)
-    ]
-    assert throne(tmp_path / "captions.json", labels, constant)["precision_all"] == pytest.approx(2 / 3)
-
-
 def test_descriptions_are_matched_by_their_images_alone(tmp_path):
     """AMBER's rows that ask nothing, in a file without ids."""
     dataset = small_datasets.build("amber", tmp_path / "amber")
     rows = [{"image": "images/AMBER_1.jpg", "caption": "A dog."}]
     result = halluscope.score("amber", rows, str(dataset), bootstrap=0)
     assert (result["matched"], result["rows"], result["hal"]) == ("image", 1, 0.0)
-
-
-def test_several_right_answers_are_no_response(tmp_path):
-    """HaloQuest's answers, of which each suffices, and the addresses of its images."""
-    columns = "image_name,url,image type,hallucination type,question,groundtruth responses,split\n"
-    lines = (
-        f"{n}.png,https://h/a%20{n}.png,real,false premises,Q{n}?,It {n}; not {n};,eval" for n in range(30)
-    )
-    (tmp_path / "eval.csv").write_text(columns + "\n".join(lines))
-    rows = [
-        {"url": f"https://h/a%20{n}.png", "question": f"Q{n}?", "answer": f"not {n};It {n}"}
-        for n in range(30)
-    ]
-    with pytest.raises(ValueError, match="'answer' is the right answer in all 30 rows"):
-        halluscope.score("haloquest", rows, str(tmp_path / "eval.csv"), judge="none")
-    others = [{"output": row.pop("answer"), **row, "llava_response": "No."} for row in rows]
-    with pytest.warns(
-        UserWarning, match="output has the right answers, so the responses are those in llava_response"
-    ):
-        halluscope.score("haloquest", others, str(tmp_path / "eval.csv"), judge="none")
-    rows = [{**row, "answer": "It 7"} for row in rows]
-    assert halluscope.score("haloquest", rows, str(tmp_path / "eval.csv"), judge="none")["questions"] == 30
-
-
-def test_a_chats_prompt_is_its_text(tmp_path):
-    parts = [{"type": "image"}, {"type": "text", "text": "Is there a dog?"}]
-    turns = [{"role": "user", "content": parts}, {"role": "assistant", "content": "Yes"}]
-    (tmp_path / "r.json").write_text(json.dumps([{"id": 7, "messages": turns}]))
-    ((_, row),) = located(tmp_path / "r.json")
-    assert row == {"id": 7, "prompt": "Is there a dog?", "response": "Yes"}
 
 
 def test_scores_that_a_file_states(tmp_path, labels, capsys):
@@ -185,21 +138,6 @@ def test_scores_that_a_file_states(tmp_path, labels, capsys):
     file.write_text(json.dumps({"sentences": sentences, "overall_metrics": {"CHAIRs": 50.0}}))
     assert cli.main(words) == 0
     assert "chair_s 50.0 (here 50.0). They agree." in capsys.readouterr().out
-
-
-def test_an_index_that_nothing_confirms_is_no_id(tmp_path, labels):
-    rows = [
-        {"image_id": 70, "index": 7, "caption": "A dog."},
-        {"image_id": 90, "index": 9, "caption": "A car."},
-    ]
-    with pytest.raises(ValueError, match="image_id 70 is not among the 2 rows"):
-        throne(tmp_path / "captions.json", labels, rows)
-
-
-def test_two_texts_per_image_are_refused(tmp_path, labels):
-    rows = [{"image_id": 7, "rounds": [{"response": "A dog."}, {"response": "A cat."}]}]
-    with pytest.raises(ValueError, match="rounds 2: image_id 7 is already in .*rounds 1"):
-        throne(tmp_path / "captions.json", labels, rows)
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 import json
 import struct
-import sys
-import zipfile
 import zlib
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ import pytest
 import zstandard
 
 from halluscope import limits
-from halluscope.errors import BuildError, LimitExceeded, MissingExtra
+from halluscope.errors import BuildError, LimitExceeded
 from halluscope.files import opening
 from halluscope.responses import reading
 
@@ -87,15 +85,6 @@ def test_a_request_that_failed_is_no_response(tmp_path: Path) -> None:
     assert read(write_eval(tmp_path / "b.eval", [sample(1), silent])).texts == ["Yes.", ""]
 
 
-def test_a_sample_that_was_written_again_counts_once(tmp_path: Path) -> None:
-    file = tmp_path / "a.eval"
-    with zipfile.ZipFile(file, "w") as archive, pytest.warns(UserWarning, match="Duplicate name"):
-        for text in ("No.", "Yes."):
-            again = sample(1, output={"choices": [{}], "completion": text})
-            archive.writestr("samples/1_epoch_1.json", json.dumps(again))
-    assert read(file).texts == ["Yes."]
-
-
 @pytest.mark.parametrize("write", [write_eval, write_json])
 @pytest.mark.parametrize(
     ("samples", "message"),
@@ -129,20 +118,6 @@ def test_logs_that_hold_something_else(tmp_path: Path, write: Any, samples: list
 
 
 # What is wrong with a zip
-
-
-def test_what_is_no_zip(tmp_path: Path) -> None:
-    (tmp_path / "a.eval").write_text(json.dumps(sample()))
-    with pytest.raises(BuildError, match=r"a\.eval is not a zip, or is cut off: File is not a zip file"):
-        read(tmp_path / "a.eval")
-    with pytest.raises(FileNotFoundError, match=r"There is no file .*b\.eval"):
-        read(tmp_path / "b.eval")
-
-
-def test_a_sample_that_is_no_text(tmp_path: Path) -> None:
-    file = write_zip(tmp_path / "a.eval", {"samples/1_epoch_1.json": b'{"id": "\xff"}'})
-    with pytest.raises(BuildError, match=r"samples/1_epoch_1\.json is not in UTF-8"):
-        read(file)
 
 
 @pytest.mark.parametrize("content", [b"{nope", b"[1]", b'{"id": "\xff"}'])
@@ -181,19 +156,3 @@ def test_no_more_is_unpacked_than_the_limit(tmp_path: Path) -> None:
         read(file)
     with limits.given("rows=1"), pytest.raises(LimitExceeded, match="limit 'rows'"):
         read(write_eval(tmp_path / "b.eval", [sample(1), sample(2)]))
-
-
-def test_members_that_zipfile_knows(tmp_path: Path) -> None:
-    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        with zipfile.ZipFile(tmp_path / "a.eval", "w", method) as archive:
-            archive.writestr("samples/1_epoch_1.json", json.dumps(sample(1)))
-        assert len(read(tmp_path / "a.eval")) == 1
-
-
-def test_without_zstandard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = write_eval(tmp_path / "a.eval", [sample(1)])
-    monkeypatch.setitem(sys.modules, "zstandard", None)
-    with pytest.raises(
-        MissingExtra, match=r"needs zstandard .*pip install zstandard\. Or convert the log to JSON"
-    ):
-        read(file)

@@ -6,14 +6,10 @@ import json
 import pickle
 import warnings
 
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import halluscope
 import halluscope.inspection.inspecting
-from halluscope import vocabularies
 from tests import small_datasets
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(subset|matched by|neither question nor image)")
@@ -81,19 +77,6 @@ def test_a_question_asked_twice_about_one_image_in_the_datasets_order(tmp_path):
     assert result["accuracy"] == pytest.approx(15 / 18) and result["matched"] == "order and question"
 
 
-def test_each_of_two_equal_questions_has_the_response_in_its_place(tmp_path):
-    rows = asked_twice(lambda place: "yes" if place else "no")  # the first person is not there, the second is
-    dataset = in_files(rows, tmp_path)
-    assert scored(said(rows), dataset)["accuracy"] == 1.0
-    assert scored(said(rows, wrong=(6, 8)), dataset)["accuracy"] == pytest.approx(16 / 18)
-
-
-def test_a_run_that_was_cut_off_after_the_question_asked_twice(tmp_path):
-    rows = asked_twice()
-    result = scored(said(rows, wrong=(8,))[:14], in_files(rows, tmp_path), partial=True)
-    assert (result["rows"], result["accuracy"]) == (14, pytest.approx(13 / 14))
-
-
 @pytest.mark.parametrize("first", ["image", "questions"])
 def test_another_order_is_refused_where_it_is_in_doubt(first, tmp_path):
     """Which of the two questions a response answers cannot be known, or which image it is about."""
@@ -104,14 +87,6 @@ def test_another_order_is_refused_where_it_is_in_doubt(first, tmp_path):
     else:
         responses = [*responses[:6], *responses[6:12][::-1], *responses[12:]]
     with pytest.raises(ValueError, match="order"):
-        scored(responses, in_files(rows, tmp_path))
-
-
-def test_a_contradiction_is_refused(tmp_path):
-    rows = asked_twice()
-    responses = said(rows)
-    responses[10]["prompt"] = "Is there a zebra in the image?"
-    with pytest.raises(ValueError, match="question"):
         scored(responses, in_files(rows, tmp_path))
 
 
@@ -134,14 +109,6 @@ def test_a_question_file_without_labels_whose_line_breaks_are_written_out(upstre
 # Images and addresses of images
 
 
-AMBER_IDS = (1, 1005, 1006, 1007)
-AMBER_ASKED = (
-    "Is there a person in this image?",
-    "Is the grass dry in this image?",
-    "Is there direct contact between the dog and grass?",
-)
-
-
 def test_the_image_decides_where_ids_count_from_0(tmp_path):
     dataset = str(small_datasets.build("amber", tmp_path))
     by_id = scored([{"id": 1, "response": "A dog and a person."}], dataset, "amber")
@@ -151,43 +118,6 @@ def test_the_image_decides_where_ids_count_from_0(tmp_path):
         assert (result["chair"], result["matched"]) == (by_id["chair"], "image")
     with pytest.raises(ValueError, match="id 0 is not among the"):
         scored([{"id": 0, "image_path": "AMBER_9.jpg", "response": "A dog."}], dataset, "amber")
-
-
-def test_an_id_of_the_dataset_beside_another_image_is_a_contradiction(tmp_path):
-    dataset = str(small_datasets.build("amber", tmp_path))
-    with pytest.raises(ValueError, match=r"AMBER_2\.jpg.*AMBER_1\.jpg"):
-        scored([{"id": 1, "image_path": "AMBER_2.jpg", "response": "A dog."}], dataset, "amber")
-
-
-def test_images_and_questions_decide_for_both_halves_of_amber(tmp_path):
-    dataset = str(small_datasets.build("amber", tmp_path))
-    asked = ("Describe this image.", *AMBER_ASKED)
-    texts = ("A dog and a person.", "No", "Yes", "No")
-    rows = [
-        {"id": number, "image": "AMBER_1.jpg", "query": question, "response": text}
-        for number, (question, text) in enumerate(zip(asked, texts, strict=True))
-    ]
-    result = scored(rows[::-1], dataset, "amber")
-    wanted = scored([row | {"id": id} for row, id in zip(rows, AMBER_IDS, strict=True)], dataset, "amber")
-    assert (result["accuracy"], result["chair"]) == (wanted["accuracy"], wanted["chair"])
-    assert result["rows"] == 4
-
-
-ADDRESSES = [f"https://example.org/{number}_o.jpg" for number in range(3)]
-
-
-@pytest.mark.parametrize("column", ["image_src", "image_url", "url"])
-@pytest.mark.parametrize("ids", [False, True])
-def test_addresses_of_other_images_are_a_contradiction(column, ids, tmp_path):
-    dataset = str(small_datasets.build("mmhal", tmp_path))
-    rows = [{column: address, "model_answer": "Two dogs."} for address in ADDRESSES]
-    if ids:
-        rows = [{"id": number} | row for number, row in enumerate(rows)]
-    assert scored(rows, dataset, "mmhal", judge="none")["questions"] == 3
-    for row, address in zip(rows, [ADDRESSES[0], *ADDRESSES[:0:-1]], strict=True):
-        row[column] = address
-    with pytest.raises(ValueError, match=r" 'https://example.org/2_o.jpg', but its row .*1_o.jpg"):
-        scored(rows, dataset, "mmhal", judge="none")
 
 
 @pytest.mark.parametrize(
@@ -206,32 +136,6 @@ def test_forms_of_an_address(address, tmp_path):
     rows = [{"id": number, "image_url": None, "response": "Two dogs."} for number in range(3)]
     rows[1]["image_url"] = address
     assert scored(rows, dataset, "mmhal", judge="none")["questions"] == 3
-
-
-def test_addresses_in_haloquest(tmp_path):
-    dataset = str(small_datasets.build("haloquest", tmp_path))
-    rows = [{"id": number, "url": "https://example.org/10.jpg", "response": "None."} for number in range(3)]
-    assert scored(rows, dataset, "haloquest", judge="none")["questions"] == 3
-    rows[2]["url"] = "https://example.org/11.jpg"
-    with pytest.raises(ValueError, match="url 'https://example.org/11.jpg', but its row"):
-        scored(rows, dataset, "haloquest", judge="none")
-
-
-def test_addresses_of_coco_where_the_dataset_has_names(tmp_path):
-    rows = asked_twice()
-    dataset = in_files(rows, tmp_path)[:1]
-    address = "http://images.cocodataset.org/val2014/{}".format
-    responses = [
-        {"question_id": row["question_id"], "coco_url": address(row["image"]), "response": row["label"]}
-        for row in rows
-    ]
-    assert scored(responses, dataset)["accuracy"] == 1.0
-    other_host = [row | {"flickr_url": "http://farm4.staticflickr.com/3153/29_z.jpg"} for row in responses]
-    assert scored(other_host, dataset)["accuracy"] == 1.0
-    for name in (IMAGES[2], "COCO_val2014_000000000139.jpg"):
-        responses[0]["coco_url"] = address(name)
-        with pytest.raises(ValueError, match="coco_url"):
-            scored(responses, dataset)
 
 
 # Runs that were killed or resumed
@@ -288,16 +192,6 @@ def test_a_half_last_line(form, questions, tmp_path, ran):
     assert found.rows == 14 and "cut off" in str(found) and "--partial" in found.command
 
 
-def test_a_last_line_that_is_cut_within_a_character(questions, tmp_path):
-    rows, dataset = questions
-    responses = [{"question_id": row["question_id"], "response": f"{row['label']} é"} for row in rows]
-    text = "\n".join(json.dumps(row, ensure_ascii=False) for row in responses).encode()
-    (tmp_path / "r.jsonl").write_bytes(text[: text.rindex("é".encode()) + 1])
-    with pytest.raises(ValueError, match=r"line 15 is not JSON, or is cut off.*--partial"):
-        scored(tmp_path / "r.jsonl", dataset)
-    assert scored(tmp_path / "r.jsonl", dataset, partial=True)["rows"] == 14
-
-
 @pytest.mark.parametrize("place", [0, 7])
 def test_a_line_that_is_damaged_elsewhere_is_an_error(place, questions, tmp_path):
     rows, dataset = questions
@@ -309,19 +203,6 @@ def test_a_line_that_is_damaged_elsewhere_is_an_error(place, questions, tmp_path
     (tmp_path / "r.jsonl").write_text("\n".join(texts[:place] + texts[place + 1 :]) + '\n{"a" "b"}')
     with pytest.raises(ValueError, match="line 15 is not JSON"):
         scored(tmp_path / "r.jsonl", dataset, partial=True)
-
-
-def test_a_half_last_line_of_descriptions(tmp_path, ran):
-    labels = tmp_path / "labels.json"
-    labels.write_text(json.dumps({"7": ["dog"], "9": ["cat"]}))
-    file = tmp_path / "r.jsonl"
-    file.write_text('{"image_id": 7, "caption": "A dog."}\n{"image_id": 9, "capt')
-    (tmp_path / "synonyms.txt").write_text("\n".join(vocabularies.load("coco").classes))
-    named = ["--allow-other-synonyms", "--synonyms", tmp_path / "synonyms.txt"]
-    command = ["score chair --bootstrap 0 --dataset", labels, *named, "--responses", file]
-    assert "line 2 is not JSON, or is cut off" in ran(*command, status=2).err
-    (result,) = json.loads(ran(*command, "--partial", "--json").out)
-    assert result["chair_i"] == 0.0 and result["cut_ends"] == 1
 
 
 @pytest.mark.parametrize("states", ["id", "id and question", "image and question", "own id and question"])
@@ -348,43 +229,7 @@ def test_identical_repeats_count_once(states, questions, tmp_path):
         scored(lines(tmp_path / "r.jsonl", resumed), dataset)
 
 
-def test_repeats_of_descriptions(tmp_path):
-    labels = tmp_path / "labels.json"
-    labels.write_text(json.dumps({"7": ["dog"], "9": ["cat"]}))
-    (tmp_path / "synonyms.txt").write_text("\n".join(vocabularies.load("coco").classes))
-    named = {"synonyms": str(tmp_path / "synonyms.txt"), "allow_other_synonyms": True}
-    rows = [{"image_id": 7, "caption": "A cat."}, {"image_id": 9, "caption": "A cat."}]
-    again = {"image_id": "000000000007.jpg", "caption": "A cat."}
-    result = scored([*rows, rows[0], again], str(labels), "chair", **named)
-    assert (result["chair_i"], result["repeats"]) == (0.5, 2)
-    with pytest.raises(ValueError, match="image_id 7 is already in"):
-        scored([*rows, rows[0] | {"caption": "A dog."}], str(labels), "chair", **named)
-
-
-def test_the_same_ids_of_two_samplings_are_no_repeats(tmp_path):
-    """All three samplings have the ids 0 to 5 and the same responses; each counts in its own."""
-    dataset = str(small_datasets.build("pope", tmp_path))
-    rows = [{"question_id": number, "response": "yes"} for number in range(6)] * 3
-    result = scored(rows, f"{dataset}:coco")
-    assert result["rows"] == 18 and "repeats" not in result
-
-
 # Other forms
-
-
-def test_a_column_of_raw_responses(questions, tmp_path):
-    rows, dataset = questions
-    responses = [
-        {
-            "question_id": row["question_id"],
-            "question": row["text"],
-            "raw_response": f"{row['label']}, I think.",
-        }
-        for row in rows
-    ]
-    for parsed in ({}, {"parsed_answer": "yes"}, {"prediction": "yes"}):
-        beside = [row | parsed for row in responses]
-        assert scored(lines(tmp_path / "r.jsonl", beside), dataset, parser="strict")["accuracy"] == 1.0
 
 
 @pytest.mark.parametrize("name", ["r.pkl", "r.pickle", "r.pkl.gz", "r.json"])
@@ -404,37 +249,6 @@ def test_a_pickle_is_not_loaded(name, questions, tmp_path, ran):
     assert "pickle.load" in ran("inspect", tmp_path / name, status=2).err and not marker.exists()
 
 
-def test_ratings_by_chat_completions_in_the_questions_order(tmp_path):
-    dataset = str(small_datasets.build("mmhal", tmp_path))
-    responses = [{"id": number, "response": "Two dogs."} for number in (2, 0, 1)]
-    ratings = [6, 1, 3]
-    completions = [
-        {
-            "id": f"chatcmpl-{rating}",
-            "object": "chat.completion",
-            "choices": [
-                {"message": {"role": "assistant", "content": f"It has two dogs.\n\nRating: {rating}"}}
-            ],
-        }
-        for rating in ratings
-    ]
-    for form in ("json", "jsonl"):
-        file = tmp_path / f"eval.{form}"
-        text = json.dumps(completions) if form == "json" else "\n".join(map(json.dumps, completions))
-        file.write_text(text)
-        with pytest.warns(UserWarning, match="questions' order"):
-            result = scored(responses, dataset, "mmhal", ratings=str(file))
-        assert result["rating"] == pytest.approx(10 / 3)
-        assert result["hallucination_rate"] == pytest.approx(1 / 3)
-        assert [result[f"rating/{kind}"] for kind in ("attribute", "adversarial", "counting")] == ratings
-    lines(file, completions[:2])
-    with pytest.raises(ValueError, match="holds 2 chat completions.*3 responses are scored"):
-        scored(responses, dataset, "mmhal", ratings=str(file))
-    lines(file, [*completions[:2], {"error": "timeout"}])
-    with pytest.raises(ValueError, match="line 3 is no chat completion"):
-        scored(responses, dataset, "mmhal", ratings=str(file))
-
-
 def test_the_authors_own_evaluation_file(upstream, tmp_path, ran):
     template = next((upstream / "wild").glob("RLHF-V__RLHF-V/*template.json"))
     ran("build mmhal --source", template, "--out", tmp_path / "mmhal")
@@ -448,21 +262,3 @@ def test_the_authors_own_evaluation_file(upstream, tmp_path, ran):
     found = halluscope.inspection.inspecting.inspect(ratings)
     assert (found.kind, found.rows, found.benchmarks) == ("verdicts", 96, ["mmhal"])
     assert f"--ratings {ratings}" in found.command
-
-
-# Duplicates in tables that Python holds
-
-
-def test_a_dataframe_with_a_column_twice(questions):
-    rows, dataset = questions
-    table = pd.DataFrame([[row["question_id"], "no", row["label"]] for row in rows])
-    table.columns = ["question_id", "response", "response"]
-    with pytest.raises(ValueError, match="two columns 'response'"):
-        scored(table, dataset)
-
-
-def test_parquet_without_doubles_is_read(questions, tmp_path):
-    rows, dataset = questions
-    ids, texts = [row["question_id"] for row in rows], [row["label"] for row in rows]
-    pq.write_table(pa.table([ids, texts], ["question_id", "response"]), tmp_path / "r.parquet")
-    assert scored(tmp_path / "r.parquet", dataset)["accuracy"] == 1.0

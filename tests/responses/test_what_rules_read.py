@@ -11,7 +11,6 @@ import pyarrow.parquet as parquet
 import pytest
 
 import halluscope
-from halluscope import cli
 from halluscope.registry import benchmark
 from tests import small_datasets
 
@@ -125,15 +124,6 @@ def test_strict_reads_letters_in_the_same_ways(way):
     assert (result["accuracy"], result["unreadable"]) == (1, 0)
 
 
-@pytest.mark.parametrize("way", ways(WAYS))
-def test_hallusionbench_reads_yes_and_no_in_the_same_ways(way):
-    rows = [question(number) for number in range(2)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        result = HALLUSIONBENCH([way.replace("WORD", word) for word in ("No", "Yes")], rows)
-    assert result["aAcc"] == 1
-
-
 def question(number):
     """Return a question of HallusionBench without its figure, the right answer to an odd one being yes."""
     return {
@@ -199,16 +189,6 @@ def test_marks_are_read_in_linear_time(mark, more):
     assert time.process_time() - start < 6
 
 
-@pytest.mark.parametrize(
-    "mark", ["answer\n", "answer is ", "question: ", "\n", "#", "> ", "~~", "<del>", "**a** or "]
-)
-def test_labels_are_read_in_linear_time(mark):
-    text = "answer:" + mark * (200_000 // len(mark))
-    start = time.process_time()
-    POPE([text], ["no"], parser="strict")
-    assert time.process_time() - start < 6
-
-
 # What a published rule reads otherwise
 
 
@@ -246,40 +226,6 @@ def test_at_least_ten_responses_and_five_percent_count(otherwise, rows, is_said)
     assert not said or f"{otherwise:,} of {rows:,}" in said[0]
 
 
-@pytest.mark.parametrize("plain", [0, 1, 10])
-def test_one_plain_no_does_not_silence_it(plain):
-    responses = ["No"] * plain + ["I'm sorry, I can't help with that."] * 2999
-    said = said_by(POPE, responses, ["no"] * len(responses))[1]
-    assert f"2,999 of {len(responses):,}" in said[0] and "cannot read 2,999" in said[0]
-
-
-# A published rule of POPE -> a no that it does not read
-UNREAD_NO = {
-    "lmms-eval": "No.",
-    "vlmevalkit": "There isn't any.",
-    "vcd": "There isn't any.",
-    "repope": "<answer>No</answer> Yes is wrong.",
-    "first-word": "The answer is no.",
-}
-
-
-@pytest.mark.parametrize(("parser", "response"), UNREAD_NO.items())
-def test_each_rule_of_pope_is_compared(parser, response):
-    result, (said,) = said_by(POPE, [response] * 20, ["no"] * 20, parser=parser)
-    by_rule = f"{100 * result['accuracy']:.2f} %"
-    assert "20 of 20" in said and f"{by_rule} by '{parser}' and 100.00 % by 'strict'" in said
-
-
-def test_a_rule_for_negated_questions_is_not_compared():
-    options = {"parser": "first-word", "forms": ["negated"] * 20}
-    assert said_by(POPE, ["There is no dog."] * 20, ["yes"] * 20, **options)[1] == []
-
-
-def test_corrected_labels_do_not_repeat_it():
-    labels = ["no"] * 20
-    assert len(said_by(POPE, ["**No**"] * 20, labels, corrected=labels)[1]) == 1
-
-
 def amber_question(number):
     return {
         "id": 1005 + number,
@@ -307,12 +253,6 @@ def test_amber_dash_b_and_humblebench_say_it_too():
 def dash_b_rows(count, answer="no"):
     about = {"question": "Is it?", "object": "dog", "source": "coco", "answer": answer}
     return [about | {"question_id": number, "file_name": f"{number}.jpg"} for number in range(count)]
-
-
-def test_hallusionbench_compares_with_its_own_rules():
-    rows = [question(number) for number in range(20)]
-    (said,) = said_by(HALLUSIONBENCH, ["Yes. There is no car."] * 20, rows, judge="vlmevalkit")[1]
-    assert "20 of 20" in said and "50.00 % by 'rules'" in said and "--judge rules" in said
 
 
 @pytest.fixture(scope="module")
@@ -359,30 +299,6 @@ def test_the_command_says_it_once_per_file_on_standard_error(form, pope):
     lines = [line for line in stderr_of("score", "pope", *words) if "otherwise" in line]
     assert [line.split(": ")[1] for line in lines] == ["first", "second"]
     assert all("10 of 40" in line and "75.00 % by 'strict'" in line for line in lines)
-
-
-def test_explain_shows_what_rules_read_and_does_not_repeat_it(tmp_path, capsys):
-    dataset = small_datasets.build("pope", tmp_path)
-    rows = [
-        {"question_id": number, "sampling": sampling, "response": "**No**"}
-        for sampling in ("random", "popular", "adversarial")
-        for number in range(6)
-    ]
-    file = tmp_path / "bold.json"
-    file.write_text(json.dumps(rows))
-    words = ["pope", "--responses", str(file), "--dataset", f"{dataset}:coco"]
-    with pytest.warns(UserWarning, match="18 of 18 responses otherwise"):
-        assert cli.main(["score", *words]) == 0
-    with warnings.catch_warnings(record=True) as recorded:
-        warnings.simplefilter("always")
-        assert cli.main(["explain", *words]) == 0
-    assert warned(recorded) == []
-
-
-def test_score_in_python_warns(pope):
-    dataset, written = pope
-    with pytest.warns(UserWarning, match="bold: 'pope' reads 10 of 40 responses otherwise"):
-        halluscope.score("pope", written("bold", ["**No**", "**Yes**", "**Yes**", "**Yes**"] * 10), dataset)
 
 
 def test_no_published_file_of_popes_responses_is_read_otherwise(upstream):
@@ -432,11 +348,6 @@ def test_only_what_follows_thoughts_is_the_response(text):
         assert (result["accuracy"], result["unfinished_thoughts"]) == (1, 0)
 
 
-@pytest.mark.parametrize("text", ["An analysis of it: no.", "Analysis: no", "analysis\nNo."])
-def test_an_analysis_that_is_no_channel_is_a_response(text):
-    assert POPE([text], ["no"], parser="strict")["accuracy"] == 1
-
-
 @pytest.mark.parametrize("text", ENDLESS)
 def test_a_thought_that_never_ends_is_an_empty_response(text):
     with pytest.warns(
@@ -471,54 +382,23 @@ KEYS = (
 )
 
 
-@pytest.mark.parametrize("form", ["table", "json"])
 @pytest.mark.parametrize("name", SCORED)
-def test_every_benchmark_says_how_many_thoughts_never_end(name, form, tmp_path, capsys):
+def test_every_benchmark_says_how_many_thoughts_never_end(name, tmp_path, ran):
     dataset = small_datasets.build(name, tmp_path)
-    config = ":coco" if name == "pope" else ""
-    folder = dataset / "data" / config.removeprefix(":")
-    rows = [
-        row for table in sorted(folder.rglob("*.parquet")) for row in parquet.read_table(table).to_pylist()
-    ]
-    responses = [
-        {key: row[key] for key in KEYS if key in row} | {"response": "No" if number else "<think>I see no"}
-        for number, row in enumerate(rows)
-    ]
+    config = "coco" if name == "pope" else ""
+    rows = []
+    for table in sorted((dataset / "data" / config).rglob("*.parquet")):
+        rows += parquet.read_table(table).to_pylist()
+    responses = []
+    for number, row in enumerate(rows):
+        ids = {key: row[key] for key in KEYS if key in row}
+        responses.append(ids | {"response": "No" if number else "<think>I see no"})
     file = tmp_path / "cut.json"
     file.write_text(json.dumps(responses))
-    metric, *options = SCORED[name]
-    words = [
-        "score",
-        metric,
-        *options,
-        "--responses",
-        str(file),
-        "--dataset",
-        f"{dataset}{config}",
-        "--format",
-        form,
-    ]
-    count = f"1 of {len(rows):,} responses are a thought that never ends"
-    capsys.readouterr()
-    with pytest.warns(UserWarning, match=count):
-        assert cli.main(words) == 0
-    out = capsys.readouterr().out
-    if form == "json":
-        assert all(one["unfinished_thoughts"] == 1 for one in json.loads(out))
-    else:
-        assert count in out
-
-
-def test_thoughts_that_are_kept_are_read():
-    result = POPE(["<think>No"], ["no"], parser="strict", thoughts="kept")
-    assert (result["accuracy"], result["unfinished_thoughts"]) == (1, 0)
-
-
-def test_responses_that_may_be_cut_off_inside_a_thought_are_said():
-    """A chat template began each thought, so that one without an end has no mark."""
-    responses = ["Let me see.</think>No"] * 8 + ["Let me see. No,"] * 2
-    with pytest.warns(UserWarning, match="2 of 10 responses hold no mark of a thought"):
-        POPE(responses, ["no"] * 10)
+    source = f"{dataset}:{config}" if config else dataset
+    with pytest.warns(UserWarning, match=f"1 of {len(rows):,} responses are a thought that never ends"):
+        printed = ran("score", *SCORED[name], "--responses", file, "--dataset", source, "--json").out
+    assert all(result["unfinished_thoughts"] == 1 for result in json.loads(printed))
 
 
 # Right answers
@@ -555,14 +435,6 @@ def test_right_answers_as_tensors_and_columns():
         assert POPE(labels, labels)["accuracy"] == 1
 
 
-@pytest.mark.parametrize(
-    "labels", [[1, 0, 2, 1], [1, 0, None, 1], np.array([1, 0, np.nan, 1]), ["yes", "no", "", "no"]]
-)
-def test_other_values_are_no_right_answers(labels):
-    with pytest.raises(ValueError, match=r"references\[2\] is .*; expected 'yes' or 'no'"):
-        POPE(["Yes"] * 4, labels)
-
-
 @pytest.mark.parametrize("no", ["No", False, 0, np.bool_(False), np.int64(0)])
 def test_right_answers_in_rows(no):
     with warnings.catch_warnings():
@@ -570,12 +442,3 @@ def test_right_answers_in_rows(no):
         assert DASH_B(["No"], dash_b_rows(1, no))["accuracy"] == 1
         assert AMBER(["No"], [amber_question(0) | {"answer": no}])["accuracy/existence"] == 1
         assert HALLUSIONBENCH(["No"], [question(0) | {"gt_answer": no}])["aAcc"] == 1
-
-
-def test_labels_need_neither_torch_nor_pandas():
-    code = (
-        "import sys, numpy; from halluscope.registry import benchmark; "
-        "benchmark('pope').compute(['Yes'], numpy.array([True])); "
-        "sys.exit(bool({'torch', 'pandas'} & set(sys.modules)))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

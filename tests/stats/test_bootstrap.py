@@ -12,8 +12,6 @@ from halluscope.benchmarks.throne import metric as throne
 from halluscope.errors import LimitExceeded
 from halluscope.stats import bootstrap
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.correlation import by_chance
-from halluscope.validation import LARGEST_SEED
 
 CLASSES = [f"thing {n}" for n in range(5)]
 
@@ -49,17 +47,6 @@ def test_the_draws_are_those_of_one_call(rows, at_once, monkeypatch):
     assert np.vstack([*Bootstrap(50, 3).weights(rows)]).tolist() == expected
 
 
-def test_orders_in_parts(monkeypatch):
-    rng = np.random.default_rng(2)
-    x, y = rng.random((2, 12))
-    whole = by_chance(x, y)
-    monkeypatch.setattr(bootstrap, "AT_ONCE", 5000)
-    assert by_chance(x, y) == whole
-    orders = np.random.default_rng(0).permuted(np.tile(np.arange(12), (40_319, 1)), axis=1)
-    found = [np.corrcoef(x, y[order])[0, 1] for order in orders[:2000]]
-    assert whole == pytest.approx(np.mean(np.abs(found) >= abs(np.corrcoef(x, y)[0, 1])), abs=0.05)
-
-
 def test_resamples_have_a_limit():
     most = limits.most("resamples")
     assert Bootstrap(most).resamples == most
@@ -70,23 +57,6 @@ def test_resamples_have_a_limit():
             Bootstrap(beyond)
     with limits.given("resamples=2G"):
         assert str(Bootstrap(2_000_000_000)).startswith("0.95,percentile,2000000000")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"resamples": 1.0}, "bootstrap is 1.0; expected a number of resamples"),
-        ({"resamples": True}, "bootstrap is True"),
-        ({"seed": LARGEST_SEED + 1}, "seed is 9223372036854775808"),
-        ({"seed": None}, "seed is None"),
-        ({"level": 1.0}, "level is 1.0; expected a fraction between 0 and 1"),
-        ({"level": 1 - 1e-16}, "level is 0.99999"),
-        ({"level": float("nan")}, "level is nan"),
-    ],
-)
-def test_options_out_of_range(options, message):
-    with pytest.raises(ValueError, match=message):
-        Bootstrap(**options)
 
 
 GROWTH = """

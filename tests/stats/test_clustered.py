@@ -39,16 +39,3 @@ def test_rows_on_their_own_and_rows_that_say_the_same() -> None:
     copied = standard_error(np.repeat(values, 10), np.repeat(range(100), 10).tolist())
     assert copied == pytest.approx(usual, rel=0.01)
     assert standard_error([1.0] * 5, "aabbb") == 0
-
-
-def test_clusters_that_are_drawn_again_spread_as_far() -> None:
-    draws = np.random.default_rng(0)
-    images = [draws.random(6) < share for share in draws.random(400)]  # six questions each, alike in an image
-    values, clusters = np.concatenate(images), np.repeat(range(400), 6).tolist()
-    means = [np.mean([images[i] for i in draws.integers(400, size=400)]) for _ in range(2000)]
-    assert standard_error(values, clusters) == pytest.approx(np.std(means), rel=0.1)
-    assert standard_error(values, range(2400)) < 0.7 * np.std(means)
-
-
-def test_nothing_has_no_standard_error() -> None:
-    assert math.isnan(standard_error([], [])) and math.isnan(standard_error([1.0], "a"))

@@ -51,15 +51,3 @@ def test_the_fit_finds_the_simulated_difficulty():
     assert tells.sum() > 60
     assert np.corrcoef(found[tells], hard[tells])[0, 1] > 0.8
     assert items.fitted(right[:19]) is None
-
-
-def test_the_smallest_subset_keeps_the_ranking():
-    right, _, _ = simulated(4, 2000)
-    subset = items.smallest(right, seed=0)
-    whole, part = right.mean(axis=1), right[:, subset.rows].mean(axis=1)
-    assert 10 <= len(subset.rows) < 1000
-    assert np.argsort(whole).tolist() == np.argsort(part).tolist()
-    assert subset.kept >= 0.95 and 0 < subset.error < 0.2
-    assert items.smallest(right, seed=0) == subset
-    tied = np.array([right[0], right[0], right[1]])
-    assert items.smallest(tied, seed=0) is None

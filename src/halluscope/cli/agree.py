@@ -13,15 +13,12 @@ from halluscope.cli.printing import Output, check_output
 from halluscope.cli.sheets import how_to_mark
 from halluscope.files.writing import json_line, new_file
 from halluscope.paths import path_of
-from halluscope.reliability import agreement, review
-from halluscope.reliability.sheet import (
-    READING,
-    Draft,
-    write,
-)
 from halluscope.reporting.formats import JSON
 from halluscope.runs.folder import checked
 from halluscope.sanitize import one_line
+from halluscope.studies import agreement
+from halluscope.studies.sheet import READING, Draft, write
+from halluscope.studies.sheet_rows import image_by_id
 from halluscope.terminal import tell
 
 
@@ -66,7 +63,7 @@ def agree(
     result = agreement.compare(names, compared)
     sheet = None
     if out:
-        picture = review.image_by_id(dataset, images)
+        picture = image_by_id(dataset, images)
         most = {agreement.AGREE: agreeing, agreement.DISAGREE: disagreeing}
         rows = agreement.draw(names, compared, most, seed, picture)
         sheet = write(Draft(rows, f"Review of {agreement.AND.join(names)}"), out, READING)

@@ -1,7 +1,7 @@
 """Measures how often judges err by labels that people gave, and corrects scores by them.
 
 Labels are a sheet that `study sheet make --marks implied` made, or JSON lines; with --run, a sheet of `study sheet make
-RUN --marks verdict`: the grader's errors and corrected scores.
+RUN --marks verdict`: the grader's errors and corrected scores; with --marks, a published set of marks by people.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,14 +18,14 @@ from halluscope.cli.printing import Output, check_output
 from halluscope.cli.responses import Chosen, chosen, parameters
 from halluscope.files.writing import new_file
 from halluscope.judging.options import VoteOptions
-from halluscope.options import defaults
-from halluscope.reliability import certificate
 from halluscope.reporting.tables import Json, to_json
-from halluscope.responses.thoughts import KEPT, take_out
-from halluscope.runs import certifying as graders
+from halluscope.responses.thoughts import KEPT, REMOVED, take_out
 from halluscope.runs.folder import check
 from halluscope.scoring import Ready
 from halluscope.signature import data_of_objects
+from halluscope.studies import certificate, graders, human_marks
+from halluscope.studies.judgement import judge, name_of, rows_of
+from halluscope.studies.labels import read_labels
 
 
 def labelled_benchmark() -> Benchmark:
@@ -62,6 +62,8 @@ def certify(
     /,
     *,
     run: Annotated[Folder | None, Parameter(metavar="RUN")] = None,
+    marks: Annotated[str | None, Parameter(choices=human_marks.SETS)] = None,
+    synonyms: Annotated[File | None, Parameter(help=human_marks.WORDS)] = None,
     responses: Annotated[Sequence[str], Parameter(metavar="FILE", group=INPUT)] = (),
     dataset: Annotated[Sequence[str], Parameter(metavar="DATASET...", group=INPUT)] = (),
     labelled_by: Annotated[str, Parameter(metavar="WHO")] = "people",
@@ -75,7 +77,9 @@ def certify(
 
     Args:
         labels: a marked sheet of `study sheet make --marks implied`, or JSON lines {id or text, class, answer,
-            [weight]}, one for each class of a labelled text
+            [weight]}, one for each class of a labelled text; with --marks, the file of that name
+        marks: LABELS is a published set of marks: hat (ALOHa's HAT, words of captions) or faithscore (atomic facts),
+            both about images of COCO, whose annotations --dataset names
         run: the run whose verdicts the sheet was made for
         responses: the labelled responses of one LVLM
         dataset: the dataset that they are about
@@ -85,18 +89,20 @@ def certify(
     """
     if not labelled_by.strip():
         raise ValueError("--labelled-by is empty; expected who gave the labels.")
-    has_responses = bool(responses and dataset)
-    if bool(run) == has_responses or (run and (responses or dataset)):
-        raise ValueError(
-            "Expected --responses and --dataset, or --run alone for a grader, since a run has both."
-        )
     if out:
         check_output(out, options.get("store"))
+    check_inputs(marks, run, responses, dataset)
+    if synonyms and not marks:
+        raise ValueError("--synonyms is for --marks, where it stands in place of judges.")
     content: Json
     if run:
         bootstrap = resampling.bootstrapped()
         content = graders.certify(labels, check(run), labelled_by, allow_unmarked, bootstrap)
         report = content.report
+    elif marks:
+        choice = chosen(labelled_benchmark(), name, options)
+        content = _by_marks(labels, marks, dataset, synonyms, choice)
+        report = human_marks.report(content)
     else:
         choice = chosen(labelled_benchmark(), name, options)
         choice.options["ask"] = "all"  # the labelled texts are few
@@ -111,6 +117,37 @@ def certify(
     output.show(data, lambda: report)
 
 
+def check_inputs(
+    marks: str | None, run: Path | None, responses: Sequence[str], dataset: Sequence[str]
+) -> None:
+    """Check that what was judged is named, in one of three ways."""
+    if marks:
+        if run or responses or not dataset:
+            raise ValueError(
+                "--marks needs --dataset, the annotations of COCO's images, and neither --run nor --responses."
+            )
+        return
+    has_responses = bool(responses and dataset)
+    if bool(run) == has_responses or (run and (responses or dataset)):
+        raise ValueError(
+            "Expected --responses and --dataset, or --run alone for a grader, since a run has both."
+        )
+
+
+def _by_marks(path: Path, marks: str, dataset: Sequence[str], synonyms: Path | None, choice: Chosen) -> Json:
+    """Return how often judges, or words read by a list of synonyms, err by a published set of marks."""
+    vocabulary = vocabularies.load(choice.options.get("vocabulary", "coco"))
+    mentions = human_marks.read_marks(path, marks, vocabulary)
+    objects = human_marks.objects_in_images(mentions, dataset, vocabulary)
+    if synonyms is None:
+        read = human_marks.by_votes(mentions, choice.options)
+    elif "judges" in choice.options:
+        raise ValueError("--judges and --synonyms are two ways to read the texts; name one of them.")
+    else:
+        read = human_marks.by_words(mentions, synonyms)
+    return human_marks.certify(marks, mentions, objects, read)
+
+
 @dataclass(frozen=True)
 class Labelled:
     """A file of labels."""
@@ -122,26 +159,25 @@ class Labelled:
 
 def _certificate(choice: Chosen, ready: Ready, ids: Sequence[str], labelled: Labelled) -> Json:
     """Return the certificate of judges: how often they err on the labelled texts."""
-    judge = choice.benchmark.module("metric").judge
-    options = defaults(judge) | choice.options
-    texts = take_out(ready.matched.texts, options["thoughts"]).texts
+    options = choice.options
+    texts = take_out(ready.matched.texts, options.get("thoughts", REMOVED)).texts
     options["thoughts"] = KEPT
     references = ready.inputs["references"]
-    population = certificate.rows_of(texts)
-    vocabulary = vocabularies.load(options["vocabulary"])
-    labels = certificate.read_labels(labelled.path, texts, ids, vocabulary, labelled.allow_unmarked)
+    population = rows_of(texts)
+    vocabulary = vocabularies.load(options.get("vocabulary", "coco"))
+    labels = read_labels(labelled.path, texts, ids, vocabulary, labelled.allow_unmarked)
     rows = [population[text] for text in labels.texts]
-    judgement = judge([texts[row] for row in rows], [references[row] for row in rows], **options)
+    judgement = judge([texts[row] for row in rows], [references[row] for row in rows], options)
     corrected = None
-    if certificate.suffices(labels, texts):
-        everything = judge(texts, references, **{**options, "ask": "needed"})
+    if labels.suffice(texts):
+        everything = judge(texts, references, {**options, "ask": "needed"})
         corrected = certificate.corrected_scores(everything, labels)
     return certificate.certify(
         judgement,
         labels,
         options.get("store"),
         corrected,
-        texts=certificate.name_of(population),
+        texts=name_of(population),
         labelled_by=labelled.labelled_by,
         responses=ready.matched.name,
         data=data_of_objects(vocabulary.name, references, ready.inputs["image_ids"]),

@@ -4,9 +4,10 @@ Here are names alone: a command's module is imported by who uses the command, an
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from inspect import BoundArguments
-from typing import Any, NamedTuple
+from typing import Any
 
 from cyclopts import App, CycloptsError, Group, Parameter
 
@@ -28,7 +29,8 @@ EXAMPLE = "pope"  # the benchmark, and its dataset, of examples that need one
 ALONE = "halluscope score --responses answers --out runs"  # an example of `score` without a name
 
 
-class Command(NamedTuple):
+@dataclass(frozen=True)
+class Command:
     """A command."""
 
     name: str
@@ -342,7 +344,8 @@ def _first_example(command: Command) -> str:
     return example
 
 
-class Name(NamedTuple):
+@dataclass(frozen=True)
+class Name:
     """A name that may follow a command."""
 
     typed: str
@@ -372,7 +375,9 @@ def _add_name(sub: App, command: Command, name: Name, is_named: bool) -> None:
     if command.follows == BENCHMARK and aliases:
         summary += f" (also {', '.join(aliases)})"
     if is_named:
-        function, summary = imported(function)(name.typed)
+        named = imported(function)(name.typed)
+        function = named.function
+        summary = named.summary
     dataset = name.typed
     if dataset not in name.benchmark.datasets:
         dataset = (name.benchmark.datasets + name.benchmark.reads)[0]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from cyclopts import Group, Parameter, Token
 
@@ -125,7 +125,8 @@ class Resampling:
 # Parameters that are declared elsewhere: by dataclasses of options, and by builders
 
 
-class Named(NamedTuple):
+@dataclass(frozen=True)
+class Named:
     """A command of a benchmark, or of a dataset."""
 
     function: Callable[..., None]
@@ -147,7 +148,9 @@ def _parameter(option: Option, group: Group | None) -> inspect.Parameter:
         form = option.type
     elif option.type is not str:
         form = Any
-    where: dict[str, Any] = {} if group is None else {"group": group}
+    where: dict[str, Any] = {}
+    if group is not None:
+        where["group"] = group
     parameter = Parameter(
         help=option.help,
         metavar=_placeholder(option),
@@ -173,12 +176,14 @@ def _placeholder(option: Option) -> str | None:
         word = "N"
     else:
         word = option.name.upper().replace("_", "-")
-    return f"{word}..." if option.many else word
+    if option.many:
+        return f"{word}..."
+    return word
 
 
 def _choices(option: Option) -> tuple[str, ...] | None:
     if option.every:
-        return (*option.choices, ALL)
+        return option.choices + (ALL,)
     return option.choices or None
 
 

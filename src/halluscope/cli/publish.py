@@ -142,22 +142,22 @@ def _publish_named(
     upload: Upload,
 ) -> None:
     """Publish what is named, or all that is known."""
-    from halluscope.hub.publisher import each
+    from halluscope.hub.publisher import check_all
 
     distinct: dict[str, None] = {}
     for name in names:
         distinct.update(dict.fromkeys(known if name == EVERY else [name]))
-    publications = each(list(distinct), read)
+    publications = check_all(list(distinct), read)
     _publish(publications, _hub(upload, org), upload)
 
 
 def _publish(publications: Sequence["Publication"], hub: "Hub | None", upload: Upload) -> None:
     """Check everything and show the plans, before anything is changed; carry them out if that is asked for."""
-    from halluscope.hub.publisher import each, new_repository
+    from halluscope.hub.publisher import check_all, new_repository
 
     plan_one = hub.plan if hub else new_repository
     try:
-        plans = each(publications, lambda publication: plan_one(publication, upload.public))
+        plans = check_all(publications, lambda publication: plan_one(publication, upload.public))
     except KeyboardInterrupt:
         raise KeyboardInterrupt("nothing was published.") from None
     for plan in plans:

@@ -24,14 +24,16 @@ from halluscope.files.opening import file_key
 from halluscope.files.writing import check_new, real
 from halluscope.judging.cache import Cache
 from halluscope.reading.datasets import read_rows, without_pictures
-from halluscope.reliability import hqm
-from halluscope.reliability import parallel as forms
-from halluscope.reliability.hqm import AGREE, CONTENT, CRITERION, DISAGREE, PARALLEL, RETEST
-from halluscope.reliability.review import rejected
-from halluscope.reliability.sheet import VALID, read_sheet
 from halluscope.reporting.result_files import read_results
 from halluscope.runs.folder import SCORES, checked
 from halluscope.sanitize import short_repr
+from halluscope.stats.indicators import CONTENT, CRITERION, PARALLEL, RETEST, content_validity
+from halluscope.studies import hqm
+from halluscope.studies.hqm import AGREE, DISAGREE
+from halluscope.studies.marked_sheet import read_sheet
+from halluscope.studies.marks import rejected
+from halluscope.studies.parallel import form as forms
+from halluscope.studies.sheet import VALID
 from halluscope.terminal import is_quiet, say, tell
 
 
@@ -101,7 +103,7 @@ def reliability(
     if content:
         sheet = read_sheet(content)
         sheet.check(VALID)
-        data[CONTENT] = hqm.content(sheet.ones(), sheet.strata())
+        data[CONTENT] = content_validity(sheet.ones(), sheet.strata())
     report = hqm.report(data, published)
     if parallel:
         columns = list(scores) if len(scores) > 1 else []
@@ -237,7 +239,7 @@ def _form(rows: Any, rewording: Rewording) -> forms.ParallelForm:
         return forms.parallel_form(rows, rewording.seed, None, "", subject)
 
     from halluscope.judging.resolve import resolve_chat
-    from halluscope.reliability.parallel.paraphrasing import name_of, paraphrase
+    from halluscope.studies.parallel.paraphrasing import name_of, paraphrase
 
     names = [rewording.model]
     if rewording.check:

@@ -13,23 +13,16 @@ from halluscope.cli.printing import Output
 from halluscope.cli.responses import MATCHING, Chosen, chosen
 from halluscope.paths import path_of
 from halluscope.reading.datasets import Source, read_rows
-from halluscope.reliability import certificate, review
-from halluscope.reliability.sheet import (
-    AGREE,
-    IMPLIED,
-    VALID,
-    VERDICT,
-    Draft,
-    check_folder,
-    read_sheet,
-    write,
-)
 from halluscope.responses import reading
-from halluscope.runs import certifying as graders
 from halluscope.runs.folder import check
 from halluscope.sanitize import one_line
 from halluscope.stats.corrected import FEWEST_TEXTS
 from halluscope.stats.samples import FEWEST_MARKED
+from halluscope.studies import graders, labels, sheet_rows
+from halluscope.studies.judgement import judge
+from halluscope.studies.marked_sheet import read_sheet
+from halluscope.studies.marks import says
+from halluscope.studies.sheet import AGREE, IMPLIED, VALID, VERDICT, Draft, check_folder, write
 from halluscope.terminal import say
 
 # The group of options that matter only to --marks implied
@@ -129,25 +122,24 @@ def _rows(sample: Sample) -> Draft:
         reading.check_complete(file)
         rows_of_file = zip(file.table.rows(), file.texts, strict=True)
         texts[file.name] = [{**row, "response": text} for row, text in rows_of_file]
-    images = review.Images(read_rows(sample.rows), sample.images, Source.of(sample.rows).folder)
-    rows = review.draw(images, sample.size, sample.seed, sample.stratum, texts)
+    images = sheet_rows.Images(read_rows(sample.rows), sample.images, Source.of(sample.rows).folder)
+    rows = sheet_rows.draw(images, sample.size, sample.seed, sample.stratum, texts)
     return Draft(rows, f"Review of {Path(sample.rows).name}")
 
 
 def _verdicts(sample: Sample) -> Draft:
     """Draw a run's responses by their verdicts."""
     run = check(path_of(sample.rows))
-    image = review.image_by_id(sample.dataset, sample.images)
-    rows = graders.sheet(run, sample.size, sample.seed, image)
+    image = sheet_rows.image_by_id(sample.dataset, sample.images)
+    rows = graders.draw_sheet(run, sample.size, sample.seed, image)
     return Draft(rows, f"Verdicts on the responses of {run.name}")
 
 
 def _texts(sample: Sample, choice: Chosen) -> Draft:
     """Draw texts by the judges' votes."""
     ready, ids = judged_texts(choice, sample.responses, [sample.rows])
-    judge = choice.benchmark.module("metric").judge
-    judgement = judge(ready.matched.texts, ready.inputs["references"], **choice.options)
-    rows = certificate.sheet(judgement, ids, sample.size, sample.seed)
+    judgement = judge(ready.matched.texts, ready.inputs["references"], choice.options)
+    rows = labels.draw_sheet(judgement, ids, sample.size, sample.seed)
     return Draft(rows, f"What the responses of {ready.matched.name} imply", judgement.vocabulary.classes)
 
 
@@ -158,8 +150,8 @@ def read(sheet: File, /, *, allow_unmarked: bool = False, output: Output = Outpu
         sheet: the CSV that the page saved, or a spreadsheet
         allow_unmarked: leave out rows without a mark
     """
-    data, report = review.says(read_sheet(sheet, allow_unmarked))
-    output.show(data, lambda: report)
+    said = says(read_sheet(sheet, allow_unmarked))
+    output.show(said.data, lambda: said.report)
 
 
 def how_to_mark(folder: Path) -> str:

@@ -237,9 +237,9 @@ def _samples(evaluation: Evaluation) -> list[Sample]:
     clusters = scoring.clusters(evaluation.benchmark, list(evaluation.rows.values()))
     samples = []
     for (id, row), cluster in zip(evaluation.rows.items(), clusters, strict=True):
-        doc = {**row, **marks_of_task}
+        doc = dict(row) | marks_of_task
         # by these a response is matched to its row later
-        metadata = {**marks_of_task, **identifying(row, evaluation.source.dataset.key)}
+        metadata = marks_of_task | identifying(row, evaluation.source.dataset.key)
         metadata[CLUSTER] = str(cluster)
         sample = Sample(input=functions.prompt(doc), target=functions.target(doc), id=id, metadata=metadata)
         samples.append(sample)
@@ -322,6 +322,11 @@ def dash_b(**settings: Any) -> Task:
 @task
 def llava_bench(**settings: Any) -> Task:
     return of_dataset("llava_bench", **settings)
+
+
+@task
+def object_halbench(**settings: Any) -> Task:
+    return of_dataset("object_halbench", **settings)
 
 
 @task

@@ -79,12 +79,11 @@ def files(harness: str, benchmark: Benchmark) -> dict[str, str]:
     texts = {}
     tasks = []
     for dataset in benchmark.datasets:
-        for prompt in ("", *benchmark.prompts):
+        for prompt in [""] + list(benchmark.prompts):
             name = title(dataset.name, prompt)
             texts[f"{name}.yaml"] = _task(harness, benchmark, dataset, prompt)
-            if (
-                harness == LMMS_EVAL
-            ):  # it loads a file that only names the task; `process_docs` gives the rows
+            # it loads a file that only names the task; `process_docs` gives the rows
+            if harness == LMMS_EVAL:
                 texts[f"{name}.json"] = json.dumps(marks(dataset.name, prompt)) + "\n"
             tasks.append(_described(harness, benchmark, dataset, prompt))
     texts["README.md"] = _readme(harness, benchmark, tasks)

@@ -6,6 +6,7 @@ A dataset is checked first: that it is whole, fits its spec, and may be publishe
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import yaml
 from huggingface_hub import EvalResultEntry, constants, eval_result_entries_to_yaml
@@ -18,7 +19,7 @@ from halluscope.building import spec as specs
 from halluscope.building.build_info import SPEC, STATS
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import HubError
-from halluscope.hub.publisher import CARD, EVAL, RESULTS, Hub, Publication, Release
+from halluscope.hub.publisher import CARD, EVAL, RESULTS, Hub, ModelResult, Publication, Release
 from halluscope.options import defaults
 from halluscope.paths import share
 from halluscope.reading.datasets import home
@@ -31,6 +32,9 @@ from halluscope.runs.run import Run
 from halluscope.runs.verifying import differences
 from halluscope.sanitize import one_line, short_repr
 from halluscope.version import __version__
+
+if TYPE_CHECKING:
+    from datasets import Features
 
 REQUIREMENTS = "requirements.txt"
 FRAMEWORK = "halluscope"  # its entry in huggingface.js: CONTRIBUTING.md, "Releasing"
@@ -47,49 +51,36 @@ def datasets() -> list[str]:
 
 def unlicensed() -> dict[str, str]:
     """Return the datasets that only their authors may publish, each with the reason."""
-    all_specs = map(specs.load, datasets())
-    return {spec.name: spec.license_note for spec in all_specs if spec.license == specs.UNKNOWN}
+    reasons = {}
+    for name in datasets():
+        spec = specs.load(name)
+        if spec.license == specs.UNKNOWN:
+            reasons[name] = spec.license_note
+    return reasons
 
 
 def dataset(
     name: str, organization: str, folder: Path | None = None, subset: bool = False, with_eval: bool = True
 ) -> Publication:
     """Check a dataset that was built in a folder; `subset` allows a subset or a changed copy."""
-    import pyarrow.parquet as pq
-    from datasets import Features
-
     record = registry.dataset(name)
-    spec, folder, build = specs.load(record.name), folder or home(name), f"halluscope build {name}"
+    spec = specs.load(record.name)
+    if folder is None:
+        folder = home(name)
     if spec.license == specs.UNKNOWN:
         raise HubError(
             f"{name} has no licence, so nobody but its authors may publish it: {spec.license_note} Build it where you "
             "use it."
         )
-    if not (folder / STATS).is_file():
-        raise HubError(f"{name} was not built in {folder}. Build it first: {build}.")
-    stats = build_info.read_stats(folder / STATS)
-    if (stats["name"], stats["spec_sha256"]) != (name, sha256_of(spec.file)):
-        raise HubError(
-            f"{folder} is stale: it holds {stats['name']} {stats['version']}, built from another spec than today's "
-            f"{spec.file} ({name} {spec.version}). Build it again: {build} --force."
-        )
+    stats = _fresh_stats(spec, name, folder)
     shards = build_info.compare(folder, stats["tables"])
-    with damaged(folder, "as a build leaves it, and gives no card", f"Build it again: {build} --force."):
-        features = {
-            table["config"]: Features.from_arrow_schema(pq.read_schema(folder / table["shards"][0]["file"]))
-            for table in stats["tables"]
-        }
+    with damaged(
+        folder, "as a build leaves it, and gives no card", f"Build it again: halluscope build {name} --force."
+    ):
+        features = _features(folder, stats)
         card = cards.card(spec, stats, features)
-    # Columns that hold images, by name or because they hold bytes at any depth
-    for config, columns in features.items():
-        held = [of.name for of in columns.arrow_schema if of.name == "image" or "binary" in str(of.type)]
-        if held and not spec.publish_images:
-            again = "; ".join([*_without_images(name), f"halluscope publish dataset {name} --folder DIR"])
-            raise HubError(
-                f"{name} was built with images (column {held[0]!r} of config {config!r}), and its spec does not let "
-                f"them be published: {spec.license_note} Keep this build for your own use, and publish a copy that is "
-                f"built without images: {again}."
-            )
+    if not spec.publish_images:
+        _check_no_images(spec, name, features)
     if stats["subset"] and not subset:
         raise HubError(
             f"{folder} is a subset or a changed copy of {name}, not the dataset as published. Pass --subset to "
@@ -97,20 +88,75 @@ def dataset(
         )
     card = card.replace(f'"datasets/{name}"', f'"{organization}/{name}"')
     files: dict[str, Path | bytes] = {CARD: card.encode(), SPEC: spec.file, STATS: folder / STATS}
-    files |= {file.relative_to(folder).as_posix(): file for file in shards}
-    why, notes = unfit(registry.benchmark(name)), []
+    for shard in shards:
+        files[shard.relative_to(folder).as_posix()] = shard
+    notes = []
+    why_unfit = unfit(registry.benchmark(name))
     if stats["subset"]:
         notes.append("A subset or a changed copy; its card says so.")
-    elif with_eval and not why:
-        files[EVAL] = eval_yaml(name, [config for config in features if config != record.images])
-    if why:
-        notes.append(f"Without {EVAL}: {why}.")
+    elif with_eval and not why_unfit:
+        questions = [config for config in features if config != record.images]
+        files[EVAL] = eval_yaml(name, questions)
+    if why_unfit:
+        notes.append(f"Without {EVAL}: {why_unfit}.")
     return _of_spec(spec, organization, files, notes)
+
+
+def _fresh_stats(spec: specs.Spec, name: str, folder: Path) -> dict[str, Any]:
+    """Return the stats.json of a build by today's spec."""
+    build = f"halluscope build {name}"
+    if not (folder / STATS).is_file():
+        raise HubError(f"{name} was not built in {folder}. Build it first: {build}.")
+    stats = build_info.read_stats(folder / STATS)
+    if stats["name"] != name or stats["spec_sha256"] != sha256_of(spec.file):
+        raise HubError(
+            f"{folder} is stale: it holds {stats['name']} {stats['version']}, built from another spec than today's "
+            f"{spec.file} ({name} {spec.version}). Build it again: {build} --force."
+        )
+    return stats
+
+
+def _features(folder: Path, stats: Values) -> "dict[str, Features]":
+    """Return the columns of each config, as the first of its files states them."""
+    import pyarrow.parquet as pq
+    from datasets import Features
+
+    features = {}
+    for table in stats["tables"]:
+        schema = pq.read_schema(folder / table["shards"][0]["file"])
+        features[table["config"]] = Features.from_arrow_schema(schema)
+    return features
+
+
+def _check_no_images(spec: specs.Spec, name: str, features: "Mapping[str, Features]") -> None:
+    """Refuse columns that hold images, by name or because they hold bytes at any depth."""
+    for config, columns in features.items():
+        for column in columns.arrow_schema:
+            if column.name == "image" or "binary" in str(column.type):
+                commands = _without_images(name)
+                commands.append(f"halluscope publish dataset {name} --folder DIR")
+                raise HubError(
+                    f"{name} was built with images (column {column.name!r} of config {config!r}), and its spec does "
+                    f"not let them be published: {spec.license_note} Keep this build for your own use, and publish a "
+                    f"copy that is built without images: {'; '.join(commands)}."
+                )
+
+
+def _without_images(name: str) -> list[str]:
+    """Return the commands that build a copy without images into a folder DIR."""
+    build = f"halluscope build {name}"
+    source = specs.load(name).built_from
+    if source is None:
+        return [f"{build} --no-images --out DIR/{name}"]
+    commands = _without_images(source)
+    commands.append(f"{build} --source DIR/{source} --out DIR/{name}")
+    return commands
 
 
 def _of_spec(
     spec: specs.Spec, organization: str, files: Mapping[str, Path | bytes], notes: Sequence[str]
 ) -> Publication:
+    """Return the publication of a version of a dataset, which a line of its spec.toml states."""
     stated = rf'name = "{spec.name}"\nversion = "(.+)"'
     return Publication(
         kind="dataset",
@@ -122,14 +168,6 @@ def _of_spec(
     )
 
 
-def _without_images(name: str) -> list[str]:
-    """Return the commands that build a copy without images into a folder DIR."""
-    build, source = f"halluscope build {name}", specs.load(name).built_from
-    if source is None:
-        return [f"{build} --no-images --out DIR/{name}"]
-    return [*_without_images(source), f"{build} --source DIR/{source} --out DIR/{name}"]
-
-
 # A benchmark: eval.yaml, and a repository of it and a card alone
 
 
@@ -139,9 +177,10 @@ def task(name: str, config: str = "") -> str:
     >>> task("throne_coco"), task("pope"), task("pope", "gqa")
     ('throne_coco_f0_5_cls', 'pope_accuracy', 'pope_gqa_accuracy')
     """
-    other = config not in ("", "default", registry.dataset(name).config)
     score = registry.benchmark(name).principal.replace(".", "_").lower()
-    return f"{name}{f'_{config}' if other else ''}_{score}"
+    if config in ("", "default", registry.dataset(name).config):
+        return f"{name}_{score}"
+    return f"{name}_{config}_{score}"
 
 
 def unfit(benchmark: Benchmark) -> str:
@@ -158,24 +197,26 @@ def unfit(benchmark: Benchmark) -> str:
 
 def eval_yaml(name: str, configs: Sequence[str] = ()) -> bytes:
     """Return the eval.yaml of a dataset with these configs of questions; () for the one that is asked by default."""
-    benchmark, spec = registry.benchmark(name), specs.load(name)
+    benchmark = registry.benchmark(name)
+    spec = specs.load(name)
+    if not configs:
+        configs = [registry.dataset(name).config or "default"]
     content = {
         "name": spec.title,
         "description": f"{benchmark.title}: {benchmark.about}. The score is {benchmark.principal}.",
         "evaluation_framework": FRAMEWORK,
-        "tasks": [
-            {"id": task(name, config), "config": config, "split": spec.split}
-            for config in configs or [registry.dataset(name).config or "default"]
-        ],
+        "tasks": [{"id": task(name, config), "config": config, "split": spec.split} for config in configs],
     }
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True)).encode()
 
 
 def benchmark(name: str, organization: str) -> Publication:
     """Return a repository without data, for a dataset that its users build themselves."""
-    benchmark, spec = registry.benchmark(name), specs.load(registry.dataset(name).name)
-    if why := unfit(benchmark):
-        raise HubError(f"{name} cannot be a benchmark on the Hub: {why}.")
+    benchmark = registry.benchmark(name)
+    spec = specs.load(registry.dataset(name).name)
+    why_unfit = unfit(benchmark)
+    if why_unfit:
+        raise HubError(f"{name} cannot be a benchmark on the Hub: {why_unfit}.")
     sources = "\n".join(f"- <{source.url}>" for source in spec.sources.values())
     card = f"""---
 pretty_name: {spec.title}
@@ -221,22 +262,15 @@ def metric(name: str, organization: str, package: str | None = None) -> Publicat
     if name not in metrics():
         raise HubError(f"There is no metric {name!r:.80} to publish; expected one of {', '.join(metrics())}.")
     folder = share("metrics", name)
-    card, pinned = ((folder / file).read_text("utf-8") for file in (CARD, REQUIREMENTS))
+    card = (folder / CARD).read_text("utf-8")
+    requirements = (folder / REQUIREMENTS).read_text("utf-8")
     if package is not None:
-        url = re.fullmatch(r"(?:halluscope\s*@\s*)?((?:git\+)?https://\S+)", package.strip())
-        if not url:
-            raise HubError(
-                f"--package is {package!r:.120}; expected a URL (https://... or git+https://...), or 'halluscope @ "
-                "URL'."
-            )
-        extras = "".join(re.findall(r"\[[\w,-]+\]", pinned))
-        pinned = f"# halluscope=={__version__}\nhalluscope{extras} @ {url[1]}\n"
+        requirements = _installed_from(package, requirements)
     elif not ON_AN_INDEX:
         raise HubError(
             "halluscope is on no package index yet, so a Space that asks an index for it cannot start. Say where "
             "to install it from: --package URL, of a wheel or of a repository (git+https://...@v0.1.0)."
         )
-
     return Publication(
         kind="space",
         sdk="gradio",
@@ -244,13 +278,24 @@ def metric(name: str, organization: str, package: str | None = None) -> Publicat
         message=f"{name} {__version__}",
         files={
             CARD: card.replace(f'"metrics/{name}"', f'"{organization}/{name}"').encode(),
-            REQUIREMENTS: pinned.encode(),
+            REQUIREMENTS: requirements.encode(),
             f"{name}.py": folder / f"{name}.py",
             "app.py": folder / "app.py",
         },
         release=Release(__version__, f"halluscope-{__version__}", REQUIREMENTS, PIN),
         notes=(f"The Space installs {package or f'halluscope {__version__} from an index'}.",),
     )
+
+
+def _installed_from(package: str, requirements: str) -> str:
+    """Return requirements, with the same extras, that install this package from a URL; a comment pins the version."""
+    url = re.fullmatch(r"(?:halluscope\s*@\s*)?((?:git\+)?https://\S+)", package.strip())
+    if url is None:
+        raise HubError(
+            f"--package is {package!r:.120}; expected a URL (https://... or git+https://...), or 'halluscope @ URL'."
+        )
+    extras = "".join(re.findall(r"\[[\w,-]+\]", requirements))
+    return f"# halluscope=={__version__}\nhalluscope{extras} @ {url[1]}\n"
 
 
 # A run's principal score in a model's repository
@@ -268,54 +313,65 @@ def results(folder: Path, model: str, benchmark: str, source: str, hub: Hub | No
         source: where the run can be seen: a URL, or "org/name", a dataset that then gets the run's folder; or "".
         hub: where the dataset's revision and the model's results are looked up; None looks up nothing.
     """
-    if problem := next(differences(folder), None):
-        raise HubError(
-            f"{folder} does not verify: {problem}. `halluscope verify {folder}` shows what differs."
-        )
-    run = read(folder)
-    record, score = run.benchmark, run.benchmark.principal
-    if why := unfit(record):
-        raise HubError(f"{folder} cannot stand on the Hub: {why}.")
-    built = _built(folder, run)
-    if not is_defined(value := run.scores.get(score)):
-        raise HubError(f"{folder}: {score} is undefined; expected a number.")
-    percent = published.in_percent(record, run.options, score)
-    found, url = [], source
+    run, build = _whole_run(folder)
+    publications = []
+    url = source
     if source and "://" not in source:
         files = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*") if file.is_file()}
-        found.append(Publication("dataset", source, f"A run of {record.name} by {model}", files))
+        message = f"A run of {run.benchmark.name} by {model}"
+        publications.append(Publication("dataset", source, message, files))
         url = f"{constants.ENDPOINT}/datasets/{source}"
+    revision = None
+    if hub:
+        revision = hub.revision(benchmark, f"v{build['version']}")
     entry = EvalResultEntry(
         dataset_id=benchmark,
-        dataset_revision=hub.revision(benchmark, f"v{built['version']}") if hub else None,
-        task_id=task(built["name"], built["config"]),
-        value=round(100 * value, 2) if percent else round(value, 4),
+        dataset_revision=revision,
+        task_id=task(build["name"], build["config"]),
+        value=_value(run),
         date=str(run.about["made"]),
         source_url=url or None,
         source_name="a run of halluscope" if url else None,
         notes=_notes(run) or None,
     )
-    variant = re.sub(r"[\W_]", "-", entry.notes or "").strip("-").lower()
-    path = f"{RESULTS}/halluscope-{f'{entry.task_id}-{variant}'.rstrip('-')[:100]}.yaml"
     proposed = hub is not None and model.partition("/")[0] not in hub.names
+    file = _file_of(entry)
+    same = []
+    if hub:
+        same = _same_results(entry, file, proposed, hub.results(model))
     notes = [f"{entry.value} in the task {entry.task_id} of {entry.dataset_id}"]
-    for where, file, other in hub.results(model) if hub else ():
-        if any(getattr(entry, name) != getattr(other, name) for name in ("dataset_id", "task_id", "notes")):
-            continue
-        if other.value == entry.value:
-            notes.append(f"the same result is there already, in {file} of {where}")
-        elif file != path or where != "main" or proposed:
-            raise HubError(
-                f"{file} of {one_line(where, 200)} states {short_repr(other.value)} for the task {entry.task_id}, and "
-                f"this run {entry.value}. Nothing is sent; settle it there first."
-            )
-    text = yaml.safe_dump(eval_result_entries_to_yaml([entry]), sort_keys=False, allow_unicode=True)
-    sent = {} if len(notes) > 1 and proposed else {path: text.encode()}
+    for result in same:
+        notes.append(f"the same result is there already, in {result.file} of {result.where}")
+    sent: dict[str, Path | bytes] = {}
+    if not (same and proposed):
+        content = eval_result_entries_to_yaml([entry])
+        sent[file] = yaml.safe_dump(content, sort_keys=False, allow_unicode=True).encode()
     message = f"{entry.task_id} on {entry.dataset_id} by halluscope"
-    return [*found, Publication("model", model, message, sent, proposed=proposed, notes=tuple(notes))]
+    publications.append(
+        Publication("model", model, message, sent, proposed=proposed, notes=tuple(notes)),
+    )
+    return publications
 
 
-def _built(folder: Path, run: Run) -> Values:
+def _whole_run(folder: Path) -> tuple[Run, Values]:
+    """Return a run, and which build it scored, after a check that it is whole and as it was scored."""
+    problem = next(differences(folder), None)
+    if problem:
+        raise HubError(
+            f"{folder} does not verify: {problem}. `halluscope verify {folder}` shows what differs."
+        )
+    run = read(folder)
+    why_unfit = unfit(run.benchmark)
+    if why_unfit:
+        raise HubError(f"{folder} cannot stand on the Hub: {why_unfit}.")
+    build = _build_of(folder, run)
+    score = run.benchmark.principal
+    if not is_defined(run.scores.get(score)):
+        raise HubError(f"{folder}: {score} is undefined; expected a number.")
+    return run, build
+
+
+def _build_of(folder: Path, run: Run) -> Values:
     """Return which build was scored, after a check that all its rows were."""
     matched = run.ready.matched
     if len(matched.built) != 1:
@@ -323,30 +379,76 @@ def _built(folder: Path, run: Run) -> Values:
             f"{folder} does not say which build of a dataset was scored; expected one folder that `halluscope build` "
             "made. Score that again, with --out."
         )
-    (built,) = matched.built
-    if built["spec_sha256"] != sha256_of(specs.load(built["name"]).file):
+    (build,) = matched.built
+    if build["spec_sha256"] != sha256_of(specs.load(build["name"]).file):
         raise HubError(
-            f"{folder} was scored on another version of {built['name']} than today's; build and score it anew."
+            f"{folder} was scored on another version of {build['name']} than today's; build and score it anew."
         )
-    rows, problems = len(matched.rows), caveats(run.benchmark, run.scores, run.options)
+    rows = len(matched.rows)
+    problems = caveats(run.benchmark, run.scores, run.options)
     if matched.sampled:
         problems.append("the responses answer a sample of the rows.")
-    if rows != built["rows"]:
-        problems.append(f"it has {rows:,} rows; expected {built['rows']:,}.")
+    if rows != build["rows"]:
+        problems.append(f"it has {rows:,} rows; expected {build['rows']:,}.")
     if problems:
         raise HubError(
             f"{folder} is not a result on the whole benchmark, so it is not published: {problems[0]}"
         )
-    return built
+    return build
+
+
+def _value(run: Run) -> float:
+    """Return the principal score as it is printed: a share in percent, unless its paper prints it otherwise."""
+    score = run.benchmark.principal
+    value: float = run.scores[score]
+    if published.in_percent(run.benchmark, run.options, score):
+        return round(100 * value, 2)
+    return round(value, 4)
 
 
 def _notes(run: Run) -> str:
     """Return in what a run differs from the defaults: judge, prompt, parser and other choices."""
-    unless, notes = defaults(run.benchmark.compute), published.judges(run.keys)
+    notes = published.judges(run.keys)
+    usual = defaults(run.benchmark.compute)
     for option in run.benchmark.options:
-        usual = unless.get(option.name)
-        if option.choices and (chosen := run.options.get(option.name, usual)) != usual:
-            notes.append(f"{option.name} {chosen}")
+        if option.choices:
+            chosen = run.options.get(option.name, usual.get(option.name))
+            if chosen != usual.get(option.name):
+                notes.append(f"{option.name} {chosen}")
     if run.ready.matched.other_prompts:
         notes.append("with a prompt of its own")
     return one_line(", ".join(notes), NOTES)
+
+
+def _file_of(entry: EvalResultEntry) -> str:
+    """Return the path of an entry in its model's repository: results under other choices get other files."""
+    variant = re.sub(r"[\W_]", "-", entry.notes or "").strip("-").lower()
+    name = f"{entry.task_id}-{variant}".rstrip("-")
+    return f"{RESULTS}/halluscope-{name[:100]}.yaml"
+
+
+def _same_results(
+    entry: EvalResultEntry, file: str, proposed: bool, results: Sequence[ModelResult]
+) -> list[ModelResult]:
+    """Return a model's results that state what an entry states.
+
+    Raises:
+        HubError: if one states another value for the same task, in a file that ours does not replace.
+    """
+    same = []
+    for result in results:
+        stated = result.entry
+        if (stated.dataset_id, stated.task_id, stated.notes) != (
+            entry.dataset_id,
+            entry.task_id,
+            entry.notes,
+        ):
+            continue
+        if stated.value == entry.value:
+            same.append(result)
+        elif result.file != file or result.where != "main" or proposed:
+            raise HubError(
+                f"{result.file} of {one_line(result.where, 200)} states {short_repr(stated.value)} for the task "
+                f"{entry.task_id}, and this run {entry.value}. Nothing is sent; settle it there first."
+            )
+    return same

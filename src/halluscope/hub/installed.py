@@ -19,9 +19,11 @@ from halluscope.paths import share
 from halluscope.version import __version__
 
 NOTE = "halluscope.json"  # distinguishes our copies from those that `evaluate` made
+PREFIX = "evaluate-metric--"  # of the folder of a metric's copies, before its name
 
 
 def cache() -> Path:
+    """Return where `evaluate` keeps modules of metrics."""
     from evaluate import config
 
     return Path(config.HF_MODULES_CACHE, config.MODULE_NAME_FOR_DYNAMIC_MODULES, "metrics")
@@ -35,56 +37,77 @@ def install() -> list[str]:
     from evaluate.loading import init_dynamic_modules
 
     init_dynamic_modules()
-    for home, source in _homes():
-        target = home / _digest(source, __version__)
-        home.mkdir(parents=True, exist_ok=True)
-        for package in (home.parent, home):
-            (package / "__init__.py").touch()
-        if not target.is_dir():
-            with new_folder(target) as new:
-                (new / "__init__.py").touch()
-                shutil.copyfile(source, new / source.name)
-                (new / NOTE).write_text(json.dumps({"version": __version__}), encoding="utf-8")
-        elif _version(target) is None:
-            raise OutputError(f"{target} is no longer what halluscope put there; remove it, and try again.")
-        others = [copy for copy in _copies(home) if copy != target]
-        newest = max([time.time(), *(_modified(copy) + 1 for copy in others)])
-        os.utime(target / source.name, (newest, newest))
-        _remove(others)
+    for name in _names():
+        _install(name)
     return listed()
+
+
+def _install(name: str) -> None:
+    home = _home(name)
+    source = _source(name)
+    home.mkdir(parents=True, exist_ok=True)
+    for package in (home.parent, home):
+        (package / "__init__.py").touch()
+    target = home / _digest(source, __version__)
+    if not target.is_dir():
+        with new_folder(target) as new:
+            (new / "__init__.py").touch()
+            shutil.copyfile(source, new / source.name)
+            (new / NOTE).write_text(json.dumps({"version": __version__}), encoding="utf-8")
+    elif _version(target) is None:
+        raise OutputError(f"{target} is no longer what halluscope put there; remove it, and try again.")
+    newest = time.time()
+    others = [copy for copy in _copies(home) if copy != target]
+    for copy in others:
+        newest = max(newest, _modified(copy) + 1)
+    os.utime(target / source.name, (newest, newest))
+    _remove(others)
 
 
 def remove() -> list[str]:
     """Remove our copies of any version, and return the metrics' names; other modules stay."""
-    removed = [home for home in sorted(cache().glob("evaluate-metric--*")) if _remove(_copies(home))]
-    for home in removed:
-        if not _copies(home):
-            shutil.rmtree(home)
-    return [home.name.rpartition("--")[2] for home in removed]
+    names = []
+    for home in sorted(cache().glob(f"{PREFIX}*")):
+        if _remove(_copies(home)):
+            names.append(home.name.removeprefix(PREFIX))
+            if not _copies(home):
+                shutil.rmtree(home)
+    return names
 
 
 def listed() -> list[str]:
     """Return in a line per metric what its bare name leads to."""
-    lines = []
-    for home, source in _homes():
-        state, copy = "not installed", max(_copies(home), key=_modified, default=None)
-        if copy and (version := _version(copy)) is None:
-            state = f"another module, not from halluscope ({copy})"
-        elif copy:
-            is_current = copy.name == _digest(source, __version__)
-            how = "this version" if is_current else "not this version; run halluscope install-metrics again"
-            state = f"halluscope {version}, {how}"
-        lines.append(f"{source.stem}: {state}")
-    return lines
+    return [f"{name}: {_state(name)}" for name in _names()]
 
 
-def _homes() -> list[tuple[Path, Path]]:
-    """Return for each metric the folder of its copies, and the module that `evaluate` loads."""
-    names = [benchmark.name for benchmark in registry.benchmarks()]
-    return [(cache() / f"evaluate-metric--{name}", share("metrics", name, f"{name}.py")) for name in names]
+def _state(name: str) -> str:
+    newest = max(_copies(_home(name)), key=_modified, default=None)
+    if newest is None:
+        return "not installed"
+    version = _version(newest)
+    if version is None:
+        return f"another module, not from halluscope ({newest})"
+    if newest.name == _digest(_source(name), __version__):
+        return f"halluscope {version}, this version"
+    return f"halluscope {version}, not this version; run halluscope install-metrics again"
+
+
+def _names() -> list[str]:
+    return [benchmark.name for benchmark in registry.benchmarks()]
+
+
+def _home(name: str) -> Path:
+    """Return the folder of a metric's copies."""
+    return cache() / f"{PREFIX}{name}"
+
+
+def _source(name: str) -> Path:
+    """Return the thin module of a metric."""
+    return share("metrics", name, f"{name}.py")
 
 
 def _remove(copies: list[Path]) -> bool:
+    """Remove those that are ours; whether there were any."""
     ours = [copy for copy in copies if _version(copy) is not None]
     for copy in ours:
         shutil.rmtree(copy)
@@ -101,20 +124,28 @@ def _digest(source: Path, version: str) -> str:
 
 
 def _module(copy: Path) -> Path:
-    return copy / f"{copy.parent.name.rpartition('--')[2]}.py"
+    name = copy.parent.name.removeprefix(PREFIX)
+    return copy / f"{name}.py"
 
 
 def _modified(copy: Path) -> float:
     file = _module(copy)
-    return file.stat().st_mtime if file.is_file() else 0.0
+    if not file.is_file():
+        return 0.0
+    return file.stat().st_mtime
 
 
 def _version(copy: Path) -> str | None:
     """Return the version of halluscope that put a copy there; None if it is not ours, or was changed."""
+    if copy.is_symlink():
+        return None
     try:
         version = str(read_json(copy / NOTE)["version"])
-        same = not copy.is_symlink() and copy.name == _digest(_module(copy), version)
+        digest = _digest(_module(copy), version)
     except (OSError, ValueError, KeyError, TypeError):
         return None
     ours = {"__init__.py", _module(copy).name, NOTE, "__pycache__"}
-    return version if same and {file.name for file in copy.iterdir()} <= ours else None
+    files = {file.name for file in copy.iterdir()}
+    if copy.name != digest or not files <= ours:
+        return None
+    return version

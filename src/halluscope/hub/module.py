@@ -44,14 +44,13 @@ class Module(evaluate.Metric):  # type: ignore[misc]
         """
         record = self._record()
         caller = sys._getframe(1).f_locals.get("self")
-        others = options.keys() - record.keywords - {"ids"}
-        if others and isinstance(caller, evaluate.CombinedEvaluations):
-            named = ", ".join(sorted(others))
-            warnings.warn(f"{record.name} ignores the options of other metrics: {named}.", stacklevel=3)
-            options = {name: value for name, value in options.items() if name not in others}
+        if isinstance(caller, evaluate.CombinedEvaluations):
+            options = _without_others(record, options)
         record.check_options({name: value for name, value in options.items() if name != "ids"})
-        result = dict(record.compute(*self._with_added(predictions, references), **options))
-        self._predictions, self._references = [], []
+        texts, rows = self._with_added(predictions, references)
+        result = dict(record.compute(texts, rows, **options))
+        self._predictions = []
+        self._references = []
         return result
 
     def _with_added(self, predictions: Any, references: Any) -> tuple[Any, Any]:
@@ -79,9 +78,10 @@ class Module(evaluate.Metric):  # type: ignore[misc]
         self._add(texts, rows, "references[{}]")
 
     def _add(self, predictions: list[Any], references: list[Any], where: str) -> None:
-        if read := type(self).read_row:
+        read_row = type(self).read_row
+        if read_row is not None:
             for number, row in enumerate(references):
-                read(row, where.format(number))
+                read_row(row, where.format(number))
         self._predictions += predictions
         self._references += references
 
@@ -97,6 +97,21 @@ class Module(evaluate.Metric):  # type: ignore[misc]
             features=datasets.Features(type(self).row),
             reference_urls=list(record.links),
         )
+
+
+def _without_others(record: Benchmark, options: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the options of other metrics, with a warning."""
+    own = {}
+    others = []
+    for name, value in options.items():
+        if name in record.keywords or name == "ids":
+            own[name] = value
+        else:
+            others.append(name)
+    if others:
+        named = ", ".join(sorted(others))
+        warnings.warn(f"{record.name} ignores the options of other metrics: {named}.", stacklevel=4)
+    return own
 
 
 def _rows_of(predictions: Any, references: Any) -> tuple[list[Any], list[Any]]:

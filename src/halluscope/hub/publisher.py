@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import yaml
 from huggingface_hub import (
@@ -29,16 +29,22 @@ from halluscope.errors import HubError
 from halluscope.files.opening import read_bytes
 from halluscope.sanitize import one_line
 
-CARD, EVAL = "README.md", "eval.yaml"
+CARD = "README.md"
+EVAL = "eval.yaml"
 PROSE = {CARD, EVAL}  # the files that may change without a new version, as they are no data
 OWN = ".gitattributes"  # the Hub adds it to a repository
 RESULTS = ".eval_results"  # the folder of a model's results
 LARGEST = 100_000  # bytes of a file of results that is read
 
-NEW, CHANGED, SAME, DELETED = "new", "changed", "same", "deleted"  # what happens to a file
+# What happens to a file
+NEW = "new"
+CHANGED = "changed"
+SAME = "same"
+DELETED = "deleted"
 
 
-class Release(NamedTuple):
+@dataclass(frozen=True)
+class Release:
     """A version of a whole repository, which is published once: the data under its tag never change."""
 
     version: str
@@ -58,9 +64,11 @@ class Release(NamedTuple):
             is_tagged: whether the tag is there.
         """
         if version is None:
-            data = min({*main} - PROSE, default="")
-            return data and (
-                f"{data!r}, but no {self.file} of ours that says its version: somebody else changed main, and "
+            data = set(main) - PROSE
+            if not data:
+                return ""
+            return (
+                f"{min(data)!r}, but no {self.file} of ours that says its version: somebody else changed main, and "
                 "halluscope leaves it alone. Delete that file on the Hub, or publish under another organization."
             )
         if self.is_before(version):
@@ -89,6 +97,8 @@ def _numbers(version: str | None) -> list[int]:
 
 @dataclass(frozen=True)
 class Publication:
+    """What a repository on the Hub shall hold."""
+
     kind: Literal["dataset", "space", "model"]
     repo_id: str  # "org/name"
     message: str  # of the commit
@@ -111,26 +121,40 @@ class Publication:
         return f"{self.kind} {self.repo_id}"
 
     def __str__(self) -> str:
-        return self.name + (f" {self.release.version}" if self.release else "")
+        if self.release is None:
+            return self.name
+        return f"{self.name} {self.release.version}"
 
     def changes(self, remote: Mapping[str, RepoFile]) -> dict[str, str]:
         """Return what happens to each file of a repository; without a release, other files stay."""
         changes = {}
         for path, upload in self.uploads.items():
-            held, same = remote.get(path), False
-            if held and held.size == upload.upload_info.size:
-                with upload.as_file() as file:
-                    same = (
-                        held.lfs.sha256 == upload.upload_info.sha256.hex()
-                        if held.lfs
-                        else held.blob_id == git_hash(file.read())
-                    )
-            changes[path] = SAME if same else CHANGED if held else NEW
-        return changes | dict.fromkeys({*remote} - {*changes} if self.release else (), DELETED)
+            if path not in remote:
+                changes[path] = NEW
+            elif _is_same(upload, remote[path]):
+                changes[path] = SAME
+            else:
+                changes[path] = CHANGED
+        if self.release:
+            for path in remote:
+                changes.setdefault(path, DELETED)
+        return changes
+
+
+def _is_same(upload: CommitOperationAdd, remote: RepoFile) -> bool:
+    """Whether the Hub holds a file with the same content."""
+    if remote.size != upload.upload_info.size:
+        return False
+    if remote.lfs:
+        return bool(remote.lfs.sha256 == upload.upload_info.sha256.hex())
+    with upload.as_file() as file:
+        return bool(remote.blob_id == git_hash(file.read()))
 
 
 @dataclass(frozen=True)
 class Plan:
+    """What publishing would change on the Hub."""
+
     publication: Publication
     changes: Mapping[str, str]
     tag: str  # the tag to set; "" for none
@@ -139,28 +163,37 @@ class Plan:
 
     @property
     def idle(self) -> bool:
-        return not self.tag and {*self.changes.values()} <= {SAME}
+        return not self.tag and all(change == SAME for change in self.changes.values())
 
     def __str__(self) -> str:
         """Say what would happen, and list each file with its size."""
-        publication, release = self.publication, self.publication.release
+        publication = self.publication
+        version = f", version {publication.release.version}" if publication.release else ""
         sizes = {path: upload.upload_info.size for path, upload in publication.uploads.items()}
-        sent = [sizes[path] for path, change in self.changes.items() if change in (NEW, CHANGED)]
-        parts = []
-        if sent:
-            parts.append(
-                f"{len(sent)} file{'s' if len(sent) > 1 else ''} ({_bytes(sum(sent))}) {self._destination()}"
-            )
-        if deleted := [*self.changes.values()].count(DELETED):
-            parts.append(f"{deleted} are deleted")
-        if release:
-            parts.append(f"tag {release.tag} {'is set' if self.tag else 'stays where it is'}")
-        summary = "it is there already; nothing to do" if self.idle else ", ".join(parts)
-        version = f", version {release.version}" if release else ""
-        lines = [f"{publication.name}{version}: {summary}"]
+        lines = [f"{publication.name}{version}: {self._summary(sizes)}"]
         for path, change in sorted(self.changes.items()):
-            lines.append(f"  {change:8} {_bytes(sizes[path]) if path in sizes else '':>9}  {one_line(path)}")
-        return "\n".join([*lines, *(f"  note: {note}" for note in publication.notes)])
+            size = _bytes(sizes[path]) if path in sizes else ""
+            lines.append(f"  {change:8} {size:>9}  {one_line(path)}")
+        for note in publication.notes:
+            lines.append(f"  note: {note}")
+        return "\n".join(lines)
+
+    def _summary(self, sizes: Mapping[str, int]) -> str:
+        if self.idle:
+            return "it is there already; nothing to do"
+        parts = []
+        sent = [sizes[path] for path, change in self.changes.items() if change in (NEW, CHANGED)]
+        if sent:
+            plural = "s" if len(sent) > 1 else ""
+            parts.append(f"{len(sent)} file{plural} ({_bytes(sum(sent))}) {self._destination()}")
+        deleted = list(self.changes.values()).count(DELETED)
+        if deleted:
+            parts.append(f"{deleted} are deleted")
+        release = self.publication.release
+        if release:
+            fate = "is set" if self.tag else "stays where it is"
+            parts.append(f"tag {release.tag} {fate}")
+        return ", ".join(parts)
 
     def _destination(self) -> str:
         """Say where the files go. A model's repository is never made here, and may be somebody else's."""
@@ -185,12 +218,29 @@ def _bytes(count: int) -> str:
 
 
 def new_repository(publication: Publication, public: bool) -> Plan:
+    """Return the plan for a repository that the Hub does not have yet."""
     tag = publication.release.tag if publication.release else ""
     return Plan(publication, dict.fromkeys(publication.files, NEW), tag, not public)
 
 
-def _data(changes: Mapping[str, str]) -> list[str]:
-    return sorted(path for path, change in changes.items() if change != SAME and path not in PROSE)
+@dataclass(frozen=True)
+class Repository:
+    """What the Hub holds under the name of a publication."""
+
+    head: str  # the commit of main
+    private: bool
+    main: Mapping[str, RepoFile]  # its files by their paths
+    version: str | None  # of a release, as main states it
+    tagged: Mapping[str, RepoFile] | None  # the files under the tag of the release; None without that tag
+
+
+@dataclass(frozen=True)
+class ModelResult:
+    """An entry among a model's results."""
+
+    where: str  # main, or an open pull request
+    file: str
+    entry: EvalResultEntry
 
 
 class Hub:
@@ -210,14 +260,15 @@ class Hub:
             )
         self._api = HfApi(token=token)
         with calling("asking who you are"):
-            me: Any = self._api.whoami()
-            # the user may publish under these
-            self.names = [str(one["name"]) for one in (me, *me.get("orgs", ()))]
+            user: Any = self._api.whoami()
+            self.names = [str(user["name"])]  # the user may publish under these
+            for membership in user.get("orgs", ()):
+                self.names.append(str(membership["name"]))
         if organization and organization not in self.names:
+            names = ", ".join(one_line(name) for name in self.names)
             raise HubError(
                 f"The token belongs to {one_line(self.names[0])}, who cannot publish as {organization!r:.80}; expected "
-                f"one of {', '.join(map(one_line, self.names))}. Join the organization, or give the token write access "
-                "to it."
+                f"one of {names}. Join the organization, or give the token write access to it."
             )
 
     def plan(self, publication: Publication, public: bool = False) -> Plan:
@@ -226,52 +277,24 @@ class Hub:
         The card on main may change without a new version. If an upload was killed, or somebody removed files from main,
         the missing files are added. `public` makes a new repository public, and lets an existing one be public.
         """
-        api, where, release = self._api, publication.where, publication.release
-
-        def files(revision: str) -> dict[str, RepoFile]:
-            tree = api.list_repo_tree(**where, recursive=True, revision=revision)
-            return {file.path: file for file in tree if isinstance(file, RepoFile) and file.path != OWN}
-
         with calling(f"looking for {publication.repo_id}"):
-            if publication.kind != "model" and api.repo_exists(publication.repo_id, repo_type="model"):
-                raise HubError(
-                    f"{publication.repo_id} is a model on the Hub; a {publication.kind} of the same name would look "
-                    "as if it belonged to the model. Publish under another organization, or rename the model."
-                )
-            try:
-                info: Any = api.repo_info(**where)
-            except RepositoryNotFoundError:
-                return new_repository(publication, public)
-            if publication.sdk and info.sdk not in (None, publication.sdk):
-                raise HubError(
-                    f"{publication.repo_id} is a Space of another kind ({one_line(info.sdk, 40)}); expected a "
-                    f"{publication.sdk} Space or a new name."
-                )
-            main, version, tagged = files(info.sha), None, None
-            if release and release.file in main:
-                file = api.hf_hub_download(filename=release.file, revision=info.sha, **where)
-                text = read_bytes(Path(file), "reply").decode("utf-8", "replace")
-                stated = re.search(f"^{release.states}$", text, re.MULTILINE)
-                version = stated and stated[1]
-            if release and release.tag in [tag.name for tag in api.list_repo_refs(**where).tags]:
-                tagged = files(release.tag)
-        changes = publication.changes(main)
-        if release and tagged is not None and (differing := _data(publication.changes(tagged))):
-            more = f", and {len(differing) - 1} more" if len(differing) > 1 else ""
-            how = ", in its spec.toml, and build again" if publication.kind == "dataset" else ""
-            raise HubError(
-                f"{publication.repo_id} has a version {release.version} (tag {release.tag}) with other data: "
-                f"{differing[0]} differs{more}. A version is published once. Give the changed data a new version{how}."
-            )
-        if release and _data(changes):
-            if tagged is not None and release.is_before(version):  # main went on to a later version
-                changes = {}
+            repository = self._look_up(publication)
+        if repository is None:
+            return new_repository(publication, public)
+        changes = publication.changes(repository.main)
+        tag = ""
+        release = publication.release
+        if release:
+            if repository.tagged is None:
+                tag = release.tag
             else:
-                added = [path for path, change in changes.items() if change == DELETED]
-                if obstacle := release.obstacle(version, main, added, tagged is not None):
-                    raise HubError(f"{publication.name} holds {obstacle}")
-        tag = release.tag if release and tagged is None else ""
-        plan = Plan(publication, changes, tag, bool(info.private), info.sha)
+                _check_tagged(publication, release, repository.tagged)
+            if _data(changes):
+                if repository.tagged is not None and release.is_before(repository.version):
+                    changes = {}  # main went on to a later version
+                else:
+                    _check_main(publication, release, repository, changes)
+        plan = Plan(publication, changes, tag, repository.private, repository.head)
         if not (plan.private or public or plan.idle or publication.kind == "model"):
             raise HubError(
                 f"{publication.repo_id} is public: everyone sees at once what is sent there. Pass --public if you mean "
@@ -279,40 +302,81 @@ class Hub:
             )
         return plan
 
+    def _look_up(self, publication: Publication) -> Repository | None:
+        """Return what the Hub holds, or None if it has no such repository; a repository of another kind is refused."""
+        kind = publication.kind
+        if kind != "model" and self._api.repo_exists(publication.repo_id, repo_type="model"):
+            raise HubError(
+                f"{publication.repo_id} is a model on the Hub; a {kind} of the same name would look as if it belonged "
+                "to the model. Publish under another organization, or rename the model."
+            )
+        try:
+            info: Any = self._api.repo_info(**publication.where)
+        except RepositoryNotFoundError:
+            return None
+        if publication.sdk and info.sdk not in (None, publication.sdk):
+            raise HubError(
+                f"{publication.repo_id} is a Space of another kind ({one_line(info.sdk, 40)}); expected a "
+                f"{publication.sdk} Space or a new name."
+            )
+        main = self._files(publication, info.sha)
+        version = None
+        tagged = None
+        release = publication.release
+        if release:
+            if release.file in main:
+                version = self._stated_version(publication, release, info.sha)
+            refs = self._api.list_repo_refs(**publication.where)
+            if release.tag in [tag.name for tag in refs.tags]:
+                tagged = self._files(publication, release.tag)
+        return Repository(info.sha, bool(info.private), main, version, tagged)
+
+    def _files(self, publication: Publication, revision: str) -> dict[str, RepoFile]:
+        tree = self._api.list_repo_tree(**publication.where, recursive=True, revision=revision)
+        return {file.path: file for file in tree if isinstance(file, RepoFile) and file.path != OWN}
+
+    def _stated_version(self, publication: Publication, release: Release, revision: str) -> str | None:
+        file = self._api.hf_hub_download(filename=release.file, revision=revision, **publication.where)
+        text = read_bytes(Path(file), "reply").decode("utf-8", "replace")
+        stated = re.search(f"^{release.states}$", text, re.MULTILINE)
+        if stated is None:
+            return None
+        return stated[1]
+
     def publish(self, plan: Plan) -> str:
         """Carry out a plan, and say in a line what was done; an error says what is on the Hub now.
 
         If it is killed or fails at any point, plan and publish again: what is missing is then sent and tagged.
         """
-        publication, where, head = plan.publication, plan.publication.where, plan.head
+        publication = plan.publication
+        head = plan.head
         if plan.idle:
             return f"{publication}: there already; nothing was changed"
-        name, done = publication.name, "Nothing is published."
-        operations = [
-            CommitOperationDelete(path, is_folder=False) if change == DELETED else publication.uploads[path]
-            for path, change in plan.changes.items()
-            if change != SAME
-        ]
+        done = "Nothing is published."
         try:
             if head is None:
-                with calling(f"creating {name}"):
-                    self._api.create_repo(**where, private=plan.private, space_sdk=publication.sdk)
+                with calling(f"creating {publication.name}"):
+                    self._api.create_repo(
+                        **publication.where, private=plan.private, space_sdk=publication.sdk
+                    )
                 done = "The repository is there, but without files."
+            operations = _operations(plan)
             if operations:
-                with calling(f"uploading to {name}"):
-                    made = self._api.create_commit(
-                        **where,
+                with calling(f"uploading to {publication.name}"):
+                    commit = self._api.create_commit(
+                        **publication.where,
                         operations=operations,
                         commit_message=publication.message,
                         parent_commit=head,  # a commit of somebody else's is not overwritten
                         create_pr=publication.proposed,
                     )
                 if publication.proposed:
-                    return f"{publication}: proposed, {one_line(made.pr_url, 200)}"
-                head, done = made.oid, "The files are there, but not the tag."
+                    return f"{publication}: proposed, {one_line(commit.pr_url, 200)}"
+                head = commit.oid
+                done = "The files are there, but not the tag."
             if plan.tag:
-                with calling(f"tagging {name} as {plan.tag}"):
-                    self._api.create_tag(**where, tag=plan.tag, revision=head)
+                with calling(f"tagging {publication.name} as {plan.tag}"):
+                    self._api.create_tag(**publication.where, tag=plan.tag, revision=head)
             done = "Files and tag are there, but could not be compared."
             if not self.plan(publication, public=True).idle:
                 raise HubError("What the Hub shows now is not what was sent. Repeat the same command.")
@@ -322,8 +386,11 @@ class Hub:
             raise KeyboardInterrupt(
                 f"{publication}: {done} The step that was under way may be done too. Run the same command to go on."
             ) from None
-        kept = "; its tag stays where it is" if publication.release else ""
-        return f"{publication}: published{f', tag {plan.tag}' if plan.tag else kept}"
+        if plan.tag:
+            return f"{publication}: published, tag {plan.tag}"
+        if publication.release:
+            return f"{publication}: published; its tag stays where it is"
+        return f"{publication}: published"
 
     def revision(self, repo_id: str, tag: str) -> str:
         """Return the commit of a dataset behind a tag, or of main if its repository has no data and so no tag."""
@@ -335,39 +402,86 @@ class Hub:
                     f"There is no dataset {repo_id!r:.80} on the Hub; `halluscope publish dataset` or `publish "
                     "benchmark` makes one. Name it with --benchmark."
                 ) from None
-            commits = {one.name: str(one.target_commit) for one in refs.tags}
-            if commits and tag not in commits:
+            commits = {ref.name: str(ref.target_commit) for ref in refs.tags}
+            if not commits:
+                return str(refs.branches[0].target_commit)
+            if tag not in commits:
                 raise HubError(
                     f"{repo_id} has no version with the tag {tag}; expected one of {', '.join(commits)}. Publish this "
                     "version, or score the dataset of that version."
                 )
-            return commits.get(tag) or str(refs.branches[0].target_commit)
+            return commits[tag]
 
-    def results(self, repo_id: str) -> Iterator[tuple[str, str, EvalResultEntry]]:
-        """Yield a model's results: where each stands (main, or an open pull request), its file, and its entry."""
+    def results(self, repo_id: str) -> list[ModelResult]:
+        """Return a model's results, on main and in open pull requests."""
+        results = []
         with calling(f"reading the results of {repo_id}"):
             if not self._api.repo_exists(repo_id):
                 raise HubError(
                     f"There is no model {repo_id!r:.80} on the Hub; expected its name there, as org/name."
                 )
-            revisions = {"main": "main"} | {
-                f"the open pull request {one.url}": f"refs/pr/{one.num}"
-                for one in self._api.get_repo_discussions(
-                    repo_id, discussion_type="pull_request", discussion_status="open"
-                )
-            }
+            revisions = {"main": "main"}
+            requests = self._api.get_repo_discussions(
+                repo_id, discussion_type="pull_request", discussion_status="open"
+            )
+            for request in requests:
+                revisions[f"the open pull request {request.url}"] = f"refs/pr/{request.num}"
             for where, revision in revisions.items():
                 for file in self._api.list_repo_tree(repo_id, recursive=True, revision=revision):
                     is_small = isinstance(file, RepoFile) and file.size < LARGEST
                     if is_small and file.path.startswith(f"{RESULTS}/"):
                         local = self._api.hf_hub_download(repo_id, file.path, revision=revision)
-                        try:
-                            found = parse_eval_result_entries(
-                                yaml.safe_load(read_bytes(Path(local), "reply"))
-                            )
-                        except Exception:  # of yaml, or of the library, for a file that holds no results
-                            continue
-                        yield from ((where, file.path, entry) for entry in found)
+                        for entry in _entries(Path(local)):
+                            results.append(ModelResult(where, file.path, entry))
+        return results
+
+
+def _check_tagged(publication: Publication, release: Release, tagged: Mapping[str, RepoFile]) -> None:
+    """Refuse to publish a version a second time, with other data."""
+    differing = _data(publication.changes(tagged))
+    if not differing:
+        return
+    more = f", and {len(differing) - 1} more" if len(differing) > 1 else ""
+    how = ", in its spec.toml, and build again" if publication.kind == "dataset" else ""
+    raise HubError(
+        f"{publication.repo_id} has a version {release.version} (tag {release.tag}) with other data: "
+        f"{differing[0]} differs{more}. A version is published once. Give the changed data a new version{how}."
+    )
+
+
+def _check_main(
+    publication: Publication, release: Release, repository: Repository, changes: Mapping[str, str]
+) -> None:
+    """Refuse to change main if it is somebody else's, or holds what no release of ours explains."""
+    added = [path for path, change in changes.items() if change == DELETED]
+    is_tagged = repository.tagged is not None
+    obstacle = release.obstacle(repository.version, repository.main, added, is_tagged)
+    if obstacle:
+        raise HubError(f"{publication.name} holds {obstacle}")
+
+
+def _data(changes: Mapping[str, str]) -> list[str]:
+    """Return the files of data that change, sorted."""
+    return sorted(path for path, change in changes.items() if change != SAME and path not in PROSE)
+
+
+def _operations(plan: Plan) -> list[CommitOperationAdd | CommitOperationDelete]:
+    """Return what a commit does, file by file."""
+    operations: list[CommitOperationAdd | CommitOperationDelete] = []
+    for path, change in plan.changes.items():
+        if change == DELETED:
+            operations.append(CommitOperationDelete(path, is_folder=False))
+        elif change != SAME:
+            operations.append(plan.publication.uploads[path])
+    return operations
+
+
+def _entries(file: Path) -> list[EvalResultEntry]:
+    """Return the results in a file; none for a file that holds no results."""
+    try:
+        return list(parse_eval_result_entries(yaml.safe_load(read_bytes(file, "reply"))))
+    except Exception:  # of yaml, or of the library
+        return []
 
 
 @contextmanager
@@ -378,13 +492,23 @@ def calling(doing: str) -> Iterator[None]:
     except HubError:
         raise
     except Exception as error:
-        replies = (getattr(one, "response", None) for one in (error, error.__cause__))
-        status = next((reply.status_code for reply in replies if reply is not None), None)
-        if isinstance(error, TypeError | AttributeError | LookupError):
-            status = ODD
-        said, token = " ".join(str(error).split()), get_token()
-        text = one_line(said.replace(token, "[the token]") if token else said)
-        raise HubError(f"The Hub: {doing} failed. {ADVICE.get(status, AGAIN)} It said: {text:.500}") from None
+        message = " ".join(str(error).split())
+        token = get_token()
+        if token:
+            message = message.replace(token, "[the token]")
+        advice = ADVICE.get(_status(error), AGAIN)
+        raise HubError(f"The Hub: {doing} failed. {advice} It said: {one_line(message):.500}") from None
+
+
+def _status(error: Exception) -> int | None:
+    """Return the status that the Hub answered with, or `ODD` for an answer that the library could not read."""
+    if isinstance(error, TypeError | AttributeError | LookupError):
+        return ODD
+    for raised in (error, error.__cause__):
+        response = getattr(raised, "response", None)
+        if response is not None:
+            return int(response.status_code)
+    return None
 
 
 AGAIN = "Repeat the same command when this is fixed; what is there already is not sent again."
@@ -401,13 +525,17 @@ ADVICE: dict[int | None, str] = {
 }
 
 
-def each(items: Iterable[Any], check: Callable[[Any], Any]) -> list[Any]:
-    checked, problems = [], []
+def check_all(items: Iterable[Any], check: Callable[[Any], Any]) -> list[Any]:
+    """Return what a check makes of each item; one error names the problems of all."""
+    checked = []
+    problems = []
     for item in items:
         try:
             checked.append(check(item))
         except ValueError as error:
             problems.append(str(error))
+    if len(problems) > 1:
+        problems.insert(0, "nothing was published.")
     if problems:
-        raise HubError("\n".join(["nothing was published.", *problems] if len(problems) > 1 else problems))
+        raise HubError("\n".join(problems))
     return checked

@@ -47,7 +47,7 @@ GOLD = ("label", "gold", "answer", "gt_answer", "ground_truth", "target")
 JUDGED = ("rating", "judge_text", "verdict", "correctness")
 
 # The columns where a row's id is looked for
-IDS_OF_ROWS = ("doc_id",) + IDS  # noqa: RUF005
+IDS_OF_ROWS = ("doc_id",) + IDS
 
 # The column of a harness's samples with the response, and the other columns of a sample that are looked at
 SAMPLED = "filtered_resps"

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from copy import copy
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -21,14 +22,15 @@ from numpy.typing import NDArray
 
 from halluscope.errors import CacheError
 from halluscope.judging.claims import Claims, Shared, Unshared
-from halluscope.judging.judge import Margins, Pairs
+from halluscope.judging.judge import ChatJudge, Margins, Pairs
 from halluscope.judging.questions import Question
 from halluscope.judging.votes import UNASKED, VoteResult
 from halluscope.paths import cache_folder, path_of
 from halluscope.validation import kind
 
 # SQLite's application_id and user_version: which program the file belongs to, and which form it has
-APPLICATION, FORM = 0x68616C6C, 5
+APPLICATION = 0x68616C6C
+FORM = 5
 
 PATIENCE_S = 60  # How many seconds to wait for another process that writes
 
@@ -61,8 +63,10 @@ _UTF8 = ("utf-8", "surrogatepass")  # texts may hold lone surrogates
 
 def default_path() -> Path:
     """Return the file that HALLUSCOPE_STORE names, else `answers.sqlite` in the user's cache folder."""
-    named = os.environ.get("HALLUSCOPE_STORE")
-    return path_of(named) if named else cache_folder() / "answers.sqlite"
+    path = os.environ.get("HALLUSCOPE_STORE")
+    if path:
+        return path_of(path)
+    return cache_folder() / "answers.sqlite"
 
 
 class Cache:
@@ -85,15 +89,17 @@ class Cache:
         with _explained(self.path):
             records = [self._find("votes", _key(judge, text)) or b"" for text in texts]
         votes = np.frombuffer(b"".join(records), VOTE)
-        row = np.repeat(np.arange(len(texts)), np.fromiter(map(len, records), np.intp) // VOTE.itemsize)
+        votes_in = np.array([len(record) // VOTE.itemsize for record in records], dtype=np.intp)
+        row = np.repeat(np.arange(len(texts)), votes_in)
         digests, column = np.unique(_digests(questions), return_inverse=True)
         codes = np.full((len(texts), len(digests)), UNASKED, dtype=np.int8)
         margins = np.full(codes.shape, np.nan)
         if len(digests):
-            at = np.searchsorted(digests, votes["question"]).clip(max=len(digests) - 1)
-            asked = digests[at] == votes["question"]
-            cells = row[asked], at[asked]
-            codes[cells], margins[cells] = votes["code"][asked], votes["margin"][asked]
+            place = np.searchsorted(digests, votes["question"]).clip(max=len(digests) - 1)
+            is_asked = digests[place] == votes["question"]
+            cells = row[is_asked], place[is_asked]
+            codes[cells] = votes["code"][is_asked]
+            margins[cells] = votes["margin"][is_asked]
         return codes[:, column], margins[:, column]
 
     def keep_votes(
@@ -108,30 +114,33 @@ class Cache:
         """Keep the votes on `pairs` of a text and a question, [n, 2], all or none; on return they are in the file."""
         if not len(pairs):
             return
-        asked, number = np.unique(pairs[:, 1], return_inverse=True)
+        columns, number = np.unique(pairs[:, 1], return_inverse=True)
         new = np.empty(len(pairs), VOTE)
-        new["question"] = _digests([questions[column] for column in asked])[number]
-        new["code"], new["margin"] = codes, np.nan if margins is None else margins
+        new["question"] = _digests([questions[column] for column in columns])[number]
+        new["code"] = codes
+        new["margin"] = np.nan if margins is None else margins
         order = np.lexsort((new["question"], pairs[:, 0]))
-        new, row = new[order], pairs[order, 0]
+        new = new[order]
+        row = pairs[order, 0]
         starts = np.flatnonzero(np.diff(row, prepend=-1))
         with self._writing() as db:
             for text, votes in zip(row[starts].tolist(), np.split(new, starts[1:]), strict=True):
                 key = _key(judge, texts[text])
-                self._keep(db, "votes", key, _joined(self._find("votes", key) or b"", votes), "REPLACE")
+                record = self._find("votes", key) or b""
+                self._keep(db, "votes", key, _joined(record, votes), "REPLACE")
 
     def replies(self, judge: str, requests: Iterable[R]) -> dict[R, str]:
         """Return the replies of the judge with this key, by request; those that are missing are left out."""
         with _explained(self.path):
-            replies = {request: self._find("replies", _key(judge, *request)) for request in requests}
-        return {request: data.decode(*_UTF8) for request, data in replies.items() if data is not None}
+            records = {request: self._find("replies", _key(judge, *request)) for request in requests}
+        return {request: data.decode(*_UTF8) for request, data in records.items() if data is not None}
 
     def keep_replies(self, judge: str, replies: Mapping[R, str]) -> None:
         """Keep these replies, all or none; on return they are in the file, with only a digest of a prompt."""
-        how = "REPLACE" if self.mode == "refresh" else "IGNORE"
+        on_conflict = "REPLACE" if self.mode == "refresh" else "IGNORE"
         with self._writing() as db:
             for request, reply in replies.items():
-                self._keep(db, "replies", _key(judge, *request), reply.encode(*_UTF8), how)
+                self._keep(db, "replies", _key(judge, *request), reply.encode(*_UTF8), on_conflict)
 
     @contextmanager
     def claiming(self) -> Iterator[Claims]:
@@ -168,19 +177,24 @@ class Cache:
 
     @cached_property
     def _db(self) -> sqlite3.Connection:
-        reads = self.mode == "read"
-        if str(self.path) == IN_MEMORY or (reads and not _is_content(self.path)):
+        if str(self.path) == IN_MEMORY or (self.is_read and not _is_content(self.path)):
             db = _connect(IN_MEMORY)
             db.executescript(_SCHEMA)
         else:
-            if not _is_content(self.path):
-                _create(self.path)
-            _look(self.path)
-            how = "mode=rw" if not reads else "mode=ro" if _beside(self.path) else "immutable=1"
-            db = _connect(f"{self.path.absolute().as_uri()}?{how}")
-        db.execute(f"PRAGMA query_only = {reads:d}")
+            db = self._open_file()
+        db.execute(f"PRAGMA query_only = {self.is_read:d}")
         db.execute("PRAGMA synchronous = NORMAL")
         return db
+
+    def _open_file(self) -> sqlite3.Connection:
+        if not _is_content(self.path):
+            _create(self.path)
+        _look(self.path)
+        mode = "mode=rw"
+        if self.is_read:
+            # without writes that are still beside the file, it can be read where nothing may be written
+            mode = "mode=ro" if _beside(self.path) else "immutable=1"
+        return _connect(f"{self.path.absolute().as_uri()}?{mode}")
 
     def _find(self, table: str, key: bytes) -> bytes | None:
         if self.mode == "refresh" and key not in self._fresh:
@@ -193,8 +207,10 @@ class Cache:
             raise _damaged(self.path, f"one of the {table} is not the one that was kept")
         return data
 
-    def _keep(self, db: sqlite3.Connection, table: str, key: bytes, data: bytes, how: str) -> None:
-        db.execute(f"INSERT OR {how} INTO {table} VALUES (?, ?, ?)", (key, data, _checksum(key, data)))
+    def _keep(self, db: sqlite3.Connection, table: str, key: bytes, data: bytes, on_conflict: str) -> None:
+        db.execute(
+            f"INSERT OR {on_conflict} INTO {table} VALUES (?, ?, ?)", (key, data, _checksum(key, data))
+        )
         self._fresh.add(key)
 
     @contextmanager
@@ -215,7 +231,7 @@ class Record(Cache):
             super().__init__(IN_MEMORY, "read")
         self.source = source
         self.poll: VoteResult | None = None
-        self.judge: Any = None
+        self.judge: ChatJudge | None = None  # whose replies these are, once that is known
         # a reply by the judge's key, the prompt's sha256, the repeat and the seed
         self._replies: dict[tuple[str, bytes, int, int], str] = {}
 
@@ -225,14 +241,14 @@ class Record(Cache):
         record.source = None
         record.mode = "read"
         if self.poll and texts is not None:
-            record.poll = self.poll._replace(votes=self.poll.votes[[*texts]])
+            record.poll = replace(self.poll, votes=self.poll.votes[list(texts)])
         return record
 
     def replies(self, judge: str, requests: Iterable[R]) -> dict[R, str]:
-        noted = {request: _noted(judge, request) for request in requests}
+        keys = {request: _noted(judge, request) for request in requests}
         if self.source:
-            self._note(judge, self.source.replies(judge, noted))
-        return {request: self._replies[key] for request, key in noted.items() if key in self._replies}
+            self._note(judge, self.source.replies(judge, keys))
+        return {request: self._replies[key] for request, key in keys.items() if key in self._replies}
 
     def keep_replies(self, judge: str, replies: Mapping[R, str]) -> None:
         self._note(judge, replies)
@@ -245,17 +261,19 @@ class Record(Cache):
     def lines(self) -> Iterator[dict[str, Any]]:
         """Yield the replies of `judge`, as a run's folder holds them: a prompt by its sha256."""
         for (judge, prompt, repeat, seed), reply in self._replies.items():
-            if judge == self.judge.key:
+            if self.judge and judge == self.judge.key:
                 yield {"prompt": prompt.hex(), "repeat": repeat, "seed": seed, "reply": reply}
 
-    def read(self, lines: Iterable[Mapping[str, Any]]) -> None:
-        """Read replies that `lines` yielded."""
+    def read(self, judge: ChatJudge, lines: Iterable[Mapping[str, Any]]) -> None:
+        """Read replies of this judge that `lines` yielded."""
+        self.judge = judge
         for row in lines:
-            key = self.judge.key, bytes.fromhex(row["prompt"]), row["repeat"], row["seed"]
-            self._replies[key] = row["reply"]
+            request = bytes.fromhex(row["prompt"]), row["repeat"], row["seed"]
+            self._note(judge.key, {request: row["reply"]})
 
     def _note(self, judge: str, replies: Mapping[R, str]) -> None:
-        self._replies |= {_noted(judge, request): reply for request, reply in replies.items()}
+        for request, reply in replies.items():
+            self._replies[_noted(judge, request)] = reply
 
 
 def check_store(value: Any) -> None:
@@ -275,7 +293,9 @@ def cache_of(store: Cache | str | Path | None, fresh: bool = False) -> Cache:
 
 def sha256(text: str | bytes) -> bytes:
     """Return the digest of a text or prompt; bytes are a digest already."""
-    return text if isinstance(text, bytes) else hashlib.sha256(text.encode(*_UTF8)).digest()
+    if isinstance(text, bytes):
+        return text
+    return hashlib.sha256(text.encode(*_UTF8)).digest()
 
 
 def reply_key(judge: str, request: Request) -> bytes:
@@ -285,8 +305,8 @@ def reply_key(judge: str, request: Request) -> bytes:
 
 def text_keys(judge: str, texts: Iterable[str], questions: Iterable[Question]) -> list[bytes]:
     """Return what a claim on a judge's votes on all these questions about each text is found by."""
-    about = sha256(_digests(questions).tobytes())
-    return [_key(judge, text) + about for text in texts]
+    questions_digest = sha256(_digests(questions).tobytes())
+    return [_key(judge, text) + questions_digest for text in texts]
 
 
 def _noted(judge: str, request: Request) -> tuple[str, bytes, int, int]:
@@ -322,9 +342,9 @@ def _joined(votes: bytes, new: NDArray[Any]) -> bytes:
     return votes + more
 
 
-def _damaged(path: Path, what: object) -> CacheError:
+def _damaged(path: Path, damage: object) -> CacheError:
     return CacheError(
-        f"The cache {path} cannot be used: it is damaged ({what}). Nothing was read from it. Put a copy from before "
+        f"The cache {path} cannot be used: it is damaged ({damage}). Nothing was read from it. Put a copy from before "
         f"the damage in its place, delete it, or {_OTHER_FILE}; what is missing is then asked again."
     )
 
@@ -336,8 +356,9 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         # Python's own errors about a database's content have no code
-        unknown = 0 if isinstance(error, OSError) else sqlite3.SQLITE_CORRUPT
-        if getattr(error, "sqlite_errorcode", unknown) & 0xFF in _DAMAGE:
+        code = 0 if isinstance(error, OSError) else sqlite3.SQLITE_CORRUPT
+        code = getattr(error, "sqlite_errorcode", code)
+        if code & 0xFF in _DAMAGE:
             raise _damaged(path, error) from error
         raise CacheError(
             f"The cache {path} cannot be used: {error}. Free space, allow writing, or {_OTHER_FILE}."
@@ -358,7 +379,7 @@ def _is_content(path: Path) -> bool:
 def _beside(path: Path) -> list[Path]:
     """Return SQLite's files of writes that are not yet in the cache's file; they are next to that file's real path."""
     real = Path(os.path.realpath(path))
-    files = (real.with_name(f"{real.name}-{ending}") for ending in ("wal", "journal"))
+    files = [real.with_name(f"{real.name}-{ending}") for ending in ("wal", "journal")]
     return [file for file in files if file.exists()]
 
 
@@ -367,8 +388,9 @@ def _create(path: Path) -> None:
     import tempfile
 
     real = Path(os.path.realpath(path))
-    if (left := _beside(path)) and not real.exists():  # in this order: another process may be creating it
-        names = " and ".join(map(str, left))
+    leftovers = _beside(path)
+    if leftovers and not real.exists():  # in this order: another process may be creating it
+        names = " and ".join(map(str, leftovers))
         raise CacheError(
             f"{names}: left over from a cache that is gone. Remove what is left over, or {_OTHER_FILE}."
         )
@@ -391,9 +413,8 @@ def _look(path: Path) -> None:
         raise _foreign(path, "a folder, or not a plain file")
     with closing(_connect(f"{path.absolute().as_uri()}?immutable=1")) as db:
         try:
-            application, form = (
-                db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
-            )
+            (application,) = db.execute("PRAGMA application_id").fetchone()
+            (form,) = db.execute("PRAGMA user_version").fetchone()
         except sqlite3.DatabaseError as error:
             raise _foreign(path, f"not a database that can be read ({error})") from error
     if application != APPLICATION:
@@ -405,8 +426,8 @@ def _look(path: Path) -> None:
         )
 
 
-def _foreign(path: Path, what: str) -> CacheError:
+def _foreign(path: Path, content: str) -> CacheError:
     return CacheError(
-        f"{path} is {what}; expected a cache of halluscope, or a name that is not in use. It was not changed. To keep "
-        f"votes and replies, {_OTHER_FILE}; a cache whose first bytes are damaged can be deleted."
+        f"{path} is {content}; expected a cache of halluscope, or a name that is not in use. It was not changed. To "
+        f"keep votes and replies, {_OTHER_FILE}; a cache whose first bytes are damaged can be deleted."
     )

@@ -43,9 +43,18 @@ CONSENT = "HALLUSCOPE_KEY_TO"
 DOWN_AFTER = 8
 
 # The wait before the second attempt, and the longest wait, in seconds; each wait is twice the one before
-FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 8.0
+FIRST_WAIT_S = 0.5
+LONGEST_WAIT_S = 8.0
 
-_LOGS = ("httpx2", *(f"httpcore2.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
+# The loggers of the HTTP library
+_LOGS = (
+    "httpx2",
+    "httpcore2.connection",
+    "httpcore2.http11",
+    "httpcore2.http2",
+    "httpcore2.proxy",
+    "httpcore2.socks",
+)
 
 _SLASH = re.compile(r"[\\/]")
 _NAMED_URL = re.compile(r"(?P<model>.*?)@(?P<url>https?://.*)", re.IGNORECASE)
@@ -82,13 +91,17 @@ class Server:
     @classmethod
     def named(cls, name: str) -> "Server":
         """Return the server of "MODEL[@URL]", checked to be one, with an address that holds nothing secret."""
-        model, url = name, os.environ.get("OPENAI_BASE_URL") or OPENAI
-        if found := _NAMED_URL.fullmatch(name):
-            model, url = found["model"], found["url"]
-        elif any(_NO_SCHEME.fullmatch(name, at.start()) for at in re.finditer("@", name)):
+        model = name
+        url = os.environ.get("OPENAI_BASE_URL") or OPENAI
+        named_url = _NAMED_URL.fullmatch(name)
+        if named_url:
+            model = named_url["model"]
+            url = named_url["url"]
+        elif any(_NO_SCHEME.fullmatch(name, mark.start()) for mark in re.finditer("@", name)):
+            shown = sanitize.short_repr(ENDPOINT + name.partition("@")[0])
             raise JudgeUnavailable(
-                f"The judge {sanitize.short_repr(ENDPOINT + name.partition('@')[0])} has an address that begins with "
-                f"neither http:// nor https://; write '{ENDPOINT}MODEL@http://localhost:8000/v1'. Nothing is sent."
+                f"The judge {shown} has an address that begins with neither http:// nor https://; write "
+                f"'{ENDPOINT}MODEL@http://localhost:8000/v1'. Nothing is sent."
             )
         if not model.strip():
             raise JudgeUnavailable(f"{ENDPOINT!r} names no model; expected '{ENDPOINT}MODEL[@URL]'.")
@@ -140,9 +153,10 @@ class Server:
     def may_have_key(self) -> bool:
         """Whether the key may be sent to the server: nobody can read it on the way, or the user has named the host."""
         parts = urlsplit(self.url.lower())
-        agreed = {host.strip().lower() for host in os.environ.get(CONSENT, "").split(",")}
-        names = {parts.netloc, parts.netloc.removesuffix(f":{parts.port}")}
-        return parts.scheme == "https" or self.is_here or bool(names & agreed)
+        if parts.scheme == "https" or self.is_here:
+            return True
+        agreed = [host.strip().lower() for host in os.environ.get(CONSENT, "").split(",")]
+        return parts.netloc in agreed or parts.netloc.removesuffix(f":{parts.port}") in agreed
 
     def access_key(self) -> str:
         """Return the access key, read from the environment each time so that no object holds it; "" if not set."""
@@ -208,8 +222,10 @@ class Client:
             import httpx2  # noqa: F401
         self.server = server
         self.at_once = whole("at_once", at_once, 1, MOST_AT_ONCE, "a number of requests")
-        self.allowed, self._slowed = float(self.at_once), -math.inf
-        self.attempts, self.timeout = attempts, timeout
+        self.allowed = float(self.at_once)  # how many requests may be under way now
+        self.attempts = attempts
+        self.timeout = timeout
+        self._slowed = -math.inf  # when `allowed` was last halved, by the monotonic clock
         for name in _LOGS:
             logging.getLogger(name).addFilter(_fit_to_be_logged)
 
@@ -221,12 +237,16 @@ class Client:
     def each(self, path: str, bodies: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Any]]:
         """Yield each request's index with the value of the reply's JSON or a `Failure`, in the order of arrival."""
         # A body is made when its request starts, so memory holds no more bodies than requests may be under way
-        waiting, under_way = enumerate(bodies), dict[Future[Any], int]()
+        waiting = enumerate(bodies)
+        under_way: dict[Future[Any], int] = {}
         done: SimpleQueue[Future[Any]] = SimpleQueue()
         unserved = 0
         with self._opened() as (portal, client):
             while True:
-                while len(under_way) < int(self.allowed) and (request := next(waiting, None)):
+                while len(under_way) < int(self.allowed):
+                    request = next(waiting, None)
+                    if request is None:
+                        break
                     index, body = request
                     future = portal.start_task_soon(self._post, client, path, body)
                     under_way[future] = index
@@ -235,7 +255,10 @@ class Client:
                     return
                 future = done.get()
                 reply = future.result()
-                unserved = unserved + 1 if isinstance(reply, Failure) and not reply.is_handled else 0
+                if isinstance(reply, Failure) and not reply.is_handled:
+                    unserved += 1
+                else:
+                    unserved = 0
                 if isinstance(reply, Failure) and (reply.status in (401, 403, 404) or unserved >= DOWN_AFTER):
                     raise self.unavailable(reply)
                 yield under_way[future], reply
@@ -244,44 +267,50 @@ class Client:
 
     def unavailable(self, failure: Failure) -> JudgeUnavailable:
         """Return the error for a failure that ends the whole run."""
-        server, model, status = self.server, sanitize.short_repr(self.server.model), failure.status
-        message = failure.message and f", {failure.message}"
-        if status in (401, 403) and not server.may_have_key:
-            what = (
+        return JudgeUnavailable(f"{self.server.origin} {self._trouble(failure)}")
+
+    def _trouble(self, failure: Failure) -> str:
+        """Say what is wrong with the server, and what to do."""
+        model = sanitize.short_repr(self.server.model)
+        status = failure.status
+        message = ""
+        if failure.message:
+            message = f", {failure.message}"
+        if status in (401, 403) and not self.server.may_have_key:
+            return (
                 f"requires an access key (HTTP {status}). It was not sent: the address begins with http://, so anyone "
                 "on the network between here and there could read the key. Use an address that begins with https://; "
                 f"or, if you trust the network, set the environment variable {CONSENT} to the host's name."
             )
-        elif status in (401, 403):
-            what = (
+        if status in (401, 403):
+            return (
                 f"refuses the access key in the environment variable {KEY_VARIABLE} (HTTP {status}). Set it to "
                 f"a key for that server that allows the use of {model}."
             )
-        elif 300 <= status < 400:
-            what = (
+        if 300 <= status < 400:
+            return (
                 f"points to another address (HTTP {status}): {failure.message}. Redirects are not followed, because "
                 "they could take prompts and keys anywhere. If that address is the right one, name it: "
                 f"'{ENDPOINT}MODEL@ADDRESS', where ADDRESS usually ends in /v1."
             )
-        elif failure.is_handled:
-            what = (
+        if failure.is_handled:
+            return (
                 f"gives no reply from {model}: {failure.reason}{message}. Check the model's name and the address, "
                 "which usually ends in /v1."
             )
-        else:
-            what = (
-                f"cannot be reached: {failure.reason}, after at most {self.attempts} attempts{message}. Check the "
-                "address, the quota of the access key, and whether the server is running; then run again. Earlier "
-                "replies are kept if there is a cache."
-            )
-        return JudgeUnavailable(f"{server.origin} {what}")
+        return (
+            f"cannot be reached: {failure.reason}, after at most {self.attempts} attempts{message}. Check the "
+            "address, the quota of the access key, and whether the server is running; then run again. Earlier "
+            "replies are kept if there is a cache."
+        )
 
     def _adapt(self, reply: Any, began: float) -> None:
         """Adapt how many requests may be under way to an attempt that began at this time of the monotonic clock."""
         if not isinstance(reply, Failure):
             self.allowed = min(self.at_once, self.allowed + 1 / self.allowed)
         elif (reply.late or reply.status in (429, 503)) and began > self._slowed:
-            self.allowed, self._slowed = max(1.0, self.allowed / 2), time.monotonic()
+            self.allowed = max(1.0, self.allowed / 2)
+            self._slowed = time.monotonic()
 
     @contextmanager
     def _opened(self) -> Iterator[tuple["BlockingPortal", "AsyncClient"]]:
@@ -310,24 +339,23 @@ class Client:
         content = json.dumps(body).encode()
         clock = asyncio.get_running_loop()
         end = clock.time() + self.attempts * self.timeout
+        attempt = 0
         try:
             async with asyncio.timeout_at(end):
-                for attempt in range(self.attempts):
+                while True:
+                    attempt += 1
                     began = time.monotonic()
                     reply = await self._attempt(client, path, content)
                     self._adapt(reply, began)
-                    if (
-                        not isinstance(reply, Failure)
-                        or not reply.is_temporary
-                        or attempt + 1 == self.attempts
-                    ):
-                        break
-                    backed_off = random.uniform(0.75, 1.0) * min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0**attempt)
-                    wait = reply.wait or backed_off  # varied, so that clients do not retry in step
-                    if clock.time() + wait >= end:
-                        break
+                    if not isinstance(reply, Failure) or not reply.is_temporary:
+                        return reply
+                    wait = reply.wait
+                    if not wait:
+                        wait = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** (attempt - 1))
+                        wait *= random.uniform(0.75, 1.0)  # so that clients do not retry in step
+                    if attempt >= self.attempts or clock.time() + wait >= end:
+                        return reply
                     await asyncio.sleep(wait)
-                return reply
         except TimeoutError:
             seconds = f"{self.attempts * self.timeout:g} s, all attempts together"
             return Failure(f"no reply within {seconds}", late=True)
@@ -337,9 +365,11 @@ class Client:
         import httpx2
 
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-        if (key := self.server.access_key()) and self.server.may_have_key:
-            headers["Authorization"] = f"Bearer {key}"
-        body, most = bytearray(), limits.most("reply")
+        access_key = self.server.access_key()
+        if access_key and self.server.may_have_key:
+            headers["Authorization"] = f"Bearer {access_key}"
+        body = bytearray()
+        most = limits.most("reply")
         try:
             sent = client.stream("POST", f"{self.server.url}/{path}", content=content, headers=headers)
             async with sent as response:
@@ -357,27 +387,38 @@ class Client:
             return Failure("compressed, but damaged", 200)
         except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL):
             return Failure("no connection")
-        if status < 400 and len(body) > most:
+        if status >= 400:
+            message = "" if len(body) > most else _message_in(body)
+            return Failure(
+                f"HTTP {status}", status, message, _seconds(response.headers.get("retry-after", ""))
+            )
+        if len(body) > most:
             hint = f"raise it by --limits reply={2 * most}"
             return Failure(f"larger than the limit 'reply' of {most:,} bytes ({hint})", status)
         try:
-            value = json.loads(body)
+            return json.loads(body)
         except (ValueError, RecursionError):  # RecursionError: thousands of nested brackets
-            if status < 400:
-                return Failure("not JSON", status)
-            words = body.decode("utf-8", "replace")
-        else:
-            if status < 400:
-                return value
-            words = json.dumps(value, ensure_ascii=False)  # escapes could hide an access key
-        try:
-            wait = max(0.0, float(response.headers.get("retry-after", "")))  # 0 for NaN too
-        except ValueError:
-            wait = 0.0
-        return Failure(f"HTTP {status}", status, "" if len(body) > most else words, wait)
+            return Failure("not JSON", status)
+
+
+def _message_in(body: bytearray) -> str:
+    """Return what an error's body says. JSON is written anew, because its escapes could hide an access key."""
+    try:
+        return json.dumps(json.loads(body), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return body.decode("utf-8", "replace")
+
+
+def _seconds(header: str) -> float:
+    """Return the seconds that a server asks to wait; 0 if it says nothing, or a date."""
+    try:
+        return max(0.0, float(header))  # 0 for NaN too
+    except ValueError:
+        return 0.0
 
 
 def _fit_to_be_logged(record: logging.LogRecord) -> bool:
     """Make a log record of the HTTP libraries safe to show."""
-    record.msg, record.args = sanitize.external_text(record.getMessage()), ()
+    record.msg = sanitize.external_text(record.getMessage())
+    record.args = ()
     return True

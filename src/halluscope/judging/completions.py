@@ -19,9 +19,13 @@ def reply_in(row: Any) -> str | None:
     choices = row.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
         return None
+    text = choices[0].get("text")
     message = choices[0].get("message")
-    text = message.get("content") if isinstance(message, Mapping) else choices[0].get("text")
-    return text if isinstance(text, str) else None
+    if isinstance(message, Mapping):
+        text = message.get("content")
+    if not isinstance(text, str):
+        return None
+    return text
 
 
 def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], column: str, file: str) -> list[Located]:
@@ -37,17 +41,19 @@ def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], column: str, file
         ValueError: if there is not one completion for each question.
     """
     replies = []
-    for _, row in rows:
+    no_completions = []  # the places of the other rows
+    for where, row in rows:
         reply = reply_in(row)
-        if reply is not None:
+        if reply is None:
+            no_completions.append(where)
+        else:
             replies.append(reply)
     if not replies or _have_ids(rows, ids):
         return list(rows)
-    if len(replies) < len(rows):
-        where, row = next(located for located in rows if reply_in(located[1]) is None)
+    if no_completions:
         raise ValueError(
-            f"{where} is no chat completion with a text, but others of {file} are; expected one for each question, in "
-            "the questions' order."
+            f"{no_completions[0]} is no chat completion with a text, but others of {file} are; expected one for each "
+            "question, in the questions' order."
         )
     if len(replies) != len(ids):
         raise ValueError(
@@ -59,16 +65,19 @@ def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], column: str, file
         f"{file} holds chat completions without ids of questions: they are taken in the questions' order.",
         stacklevel=2,
     )
-    return [
-        (where, {"id": id, column: reply}) for (where, _), id, reply in zip(rows, ids, replies, strict=True)
-    ]
+    with_id = []
+    for (where, _), id, reply in zip(rows, ids, replies, strict=True):
+        with_id.append((where, {"id": id, column: reply}))
+    return with_id
 
 
 def _have_ids(rows: Sequence[Located], ids: Sequence[Hashable]) -> bool:
     """Whether each row names a question; a completion's own id, such as "chatcmpl-1", is none."""
     known = set(ids)
     for _, row in rows:
-        id = row.get("id", row.get("index")) if isinstance(row, Mapping) else None
+        if not isinstance(row, Mapping):
+            return False
+        id = row.get("id", row.get("index"))
         if not isinstance(id, str | int) or id not in known:
             return False
     return True

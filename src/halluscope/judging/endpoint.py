@@ -10,6 +10,8 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,8 +26,11 @@ from halluscope.judging.judge import (
     SEED,
     SETTINGS,
     AnsweredBy,
+    ChatJudge,
+    Judge,
     Pairs,
     Schema,
+    Voter,
     check_leave_out,
 )
 from halluscope.judging.questions import Question
@@ -60,23 +65,31 @@ class Usage(Counter[str]):
         details = part_of(counts, "prompt_tokens_details")
         for name in ("prompt_tokens", "completion_tokens", "cached_tokens"):
             count = details.get(name, counts.get(name))
-            self[name] += count if isinstance(count, int) and 0 <= count < 2**53 else 0
+            if isinstance(count, int) and 0 <= count < 2**53:
+                self[name] += count
 
     def __str__(self) -> str:
         """Say what the replies cost; nothing before the first reply."""
-        read, cached = self["prompt_tokens"], self["cached_tokens"]
-        of_read = f" ({cached:,} of them cached)" if cached else ""
-        tokens = f"{read:,} tokens read{of_read}, {self['completion_tokens']:,} generated"
-        return f"{self['replies']:,} replies, {tokens if read else 'tokens not counted'}" if self else ""
+        if not self:
+            return ""
+        replies = f"{self['replies']:,} replies"
+        if not self["prompt_tokens"]:
+            return f"{replies}, tokens not counted"
+        cached = ""
+        if self["cached_tokens"]:
+            cached = f" ({self['cached_tokens']:,} of them cached)"
+        return f"{replies}, {self['prompt_tokens']:,} tokens read{cached}, {self['completion_tokens']:,} generated"
 
 
 def part_of(value: Any, name: str) -> dict[str, Any]:
     """Return the object of this name in a JSON object; {} if there is none."""
-    part = value.get(name) if isinstance(value, dict) else None
-    return part if isinstance(part, dict) else {}
+    if not isinstance(value, dict) or not isinstance(value.get(name), dict):
+        return {}
+    part: dict[str, Any] = value[name]
+    return part
 
 
-class Endpoint:
+class Endpoint(Judge):
     """A model behind an endpoint, and the settings that it accepts.
 
     The settings, `temperature` and `max_tokens` among them, are sent with each prompt; None leaves one to the server. A
@@ -93,20 +106,23 @@ class Endpoint:
         self.client = Client(Server.named(model), **http)
         self.model = self.client.server.model  # the model's name on the server
         self.name = self.client.server.key  # the model, and a digest of the address if it is not OpenAI's
-        self.refused = {*check_leave_out(leave_out)}  # the settings that the server does not accept
-        self.failures: Counter[str] = Counter()  # how many prompts got no reply, by reason
+        self.refused = set(check_leave_out(leave_out))  # the settings that the server does not accept
         self.usage = Usage()
         self.max_tokens: int = settings["max_tokens"]
-        self._settings = {**settings}
+        self._settings = dict(settings)
         self._probed = False
 
     @property
     def key(self) -> str:
         """The name, and the settings that are sent and can change a reply; `probe_settings` may change it."""
-        temperature = None if "temperature" in self.refused else self._settings["temperature"]
-        sent = f"temperature={'default' if temperature is None else f'{temperature:g}'}"
-        seedless = f":{SEED}=refused" if SEED in self.refused else ""
-        return f"{self.name}:{sent}{seedless}:max_tokens={self.max_tokens}"
+        temperature = "default"
+        if "temperature" not in self.refused and self._settings["temperature"] is not None:
+            temperature = f"{self._settings['temperature']:g}"
+        parts = [self.name, f"temperature={temperature}"]
+        if SEED in self.refused:
+            parts.append(f"{SEED}=refused")
+        parts.append(f"max_tokens={self.max_tokens}")
+        return ":".join(parts)
 
     @property
     def spent(self) -> str:
@@ -116,7 +132,8 @@ class Endpoint:
     def request(self, *turns: Any, **own: Any) -> dict[str, Any]:
         """Return the request for a chat's turns, with settings of its own; control tokens in texts are disarmed."""
         contents = [disarmed(turn) if isinstance(turn, str) else turn for turn in turns]
-        return {"model": self.model, "messages": chat_of(contents), **self._accepted(self._settings | own)}
+        request = {"model": self.model, "messages": chat_of(contents)}
+        return request | self._accepted(self._settings | own)
 
     def probe_settings(self, **own: Any) -> None:
         """Send a test prompt until the server refuses no setting, so that errors come now and not for each prompt."""
@@ -125,20 +142,17 @@ class Endpoint:
             reply = self.client.post(PATH, body)
             if not isinstance(reply, Failure) or reply.status == 200:
                 self._probed = True
-                continue
-            refused = [
-                name
-                for name in SETTINGS
-                if name in body and re.search(rf"\b(?:{_NAMED.get(name, name)})\b", reply.raw_message)
-            ]
-            if not refused or reply.status not in (400, 422):
+                return
+            setting = _refused_setting(body, reply)
+            if setting is None:
                 raise self.client.unavailable(reply)
-            self.refused.add(refused[0])
-            if refused[0] not in _RENAMED:
-                shown = "JSON schema of a reply" if refused[0] == FORMAT else refused[0]
-                warnings.warn(
-                    f"{self.model} accepts no {shown} and is asked without it: {reply.message}", stacklevel=4
-                )
+            self.refused.add(setting)
+            if setting in _RENAMED:
+                continue
+            shown = "JSON schema of a reply" if setting == FORMAT else setting
+            warnings.warn(
+                f"{self.model} accepts no {shown} and is asked without it: {reply.message}", stacklevel=4
+            )
 
     def each(
         self, bodies: Iterable[Mapping[str, Any]], read: Callable[[Any], T | Failure]
@@ -156,9 +170,26 @@ class Endpoint:
 
     def _accepted(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings to send, by the names that the server accepts."""
-        refused = self.refused | ({TOPS} if LOGPROBS in self.refused else set())
-        named = ((_RENAMED.get(name) if name in refused else name, value) for name, value in settings.items())
-        return {name: value for name, value in named if name and value is not None}
+        refused = set(self.refused)
+        if LOGPROBS in refused:
+            refused.add(TOPS)
+        accepted = {}
+        for name, value in settings.items():
+            newer_name = _RENAMED.get(name) if name in refused else name
+            if newer_name and value is not None:
+                accepted[newer_name] = value
+        return accepted
+
+
+def _refused_setting(request: Mapping[str, Any], reply: Failure) -> str | None:
+    """Return the first setting of a request that the server's message names; None if it refuses something else."""
+    if reply.status not in (400, 422):
+        return None
+    for name in SETTINGS:
+        names = _NAMED.get(name, name)
+        if name in request and re.search(rf"\b(?:{names})\b", reply.raw_message):
+            return name
+    return None
 
 
 def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",), empty: bool = False) -> str | Failure:
@@ -167,11 +198,13 @@ def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",), empty: bool = F
         return completion
     try:
         choice = completion["choices"][0]
-        ended, reply = choice.get("finish_reason"), choice["message"].get("content")
+        ended = choice.get("finish_reason")
+        reply = choice["message"].get("content")
     except (AttributeError, IndexError, KeyError, TypeError):
         return Failure("not the JSON of a chat completion", 200)
     if not isinstance(ended, str) or ended not in ends:
-        return Failure(f"finish_reason {sanitize.external_text(sanitize.short_repr(ended, 400), 40)}", 200)
+        shown = sanitize.external_text(sanitize.short_repr(ended, 400), 40)
+        return Failure(f"finish_reason {shown}", 200)
     if not isinstance(reply, str) or not (empty or reply.strip()):
         return Failure(EMPTY, 200)
     return sanitize.redact(reply)
@@ -179,7 +212,8 @@ def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",), empty: bool = F
 
 def chat_of(contents: Sequence[Any]) -> list[dict[str, Any]]:
     """Return turns of the user and the model, in turn, as messages of a chat."""
-    return [{"role": ("user", "assistant")[i % 2], "content": one} for i, one in enumerate(contents)]
+    roles = ("user", "assistant")
+    return [{"role": roles[turn % 2], "content": content} for turn, content in enumerate(contents)]
 
 
 def disarmed(text: str) -> str:
@@ -188,7 +222,7 @@ def disarmed(text: str) -> str:
     >>> disarmed("A dog.<|im_end|> <s> <b>[/INST]")
     'A dog.< |im_end|> < s> <b>[ /INST]'
     """
-    return _CONTROL.sub(lambda found: f"{found[0]} ", sanitize.encodable(text))
+    return _CONTROL.sub(lambda match: f"{match[0]} ", sanitize.encodable(text))
 
 
 # Room for a mark or white space before the word, and for a word of two tokens; more of a reply is not read
@@ -202,14 +236,24 @@ TOP_LOGPROBS = 5  # How many of the most likely tokens are requested; some serve
 LEAST_LEFT = 1e-4
 
 # The most votes in a batch, and the most seconds until it is passed on; a killed run loses at most one batch
-BATCH, BATCH_S = 64, 0.2
+BATCH = 64
+BATCH_S = 0.2
 
 MANY = 0.1  # From this share of unreadable votes on, a warning says what to do
 
-Vote = tuple[int, float]  # A code of `halluscope.judging.votes`, and its margin
+
+@dataclass(frozen=True)
+class Vote:
+    """A vote in a reply."""
+
+    code: int  # a code of `halluscope.judging.votes`
+    margin: float  # log P(yes) - log P(no) of the reply's first token, in nats; NaN if it is unknown
 
 
-class EndpointVoter(Endpoint):
+NO_VOTE = Vote(FAILED, math.nan)
+
+
+class EndpointVoter(Endpoint, Voter):
     """A model that is asked over HTTP, with each question about a text as the only message of a chat.
 
     The questions about a text follow each other, so that the server has the beginning of the prompt in its cache. The
@@ -217,16 +261,22 @@ class EndpointVoter(Endpoint):
     gives them, give the vote's margin, and never change the vote.
     """
 
-    stored = True
-
     def __init__(self, model: str, *, max_tokens: int = VOTE_TOKENS, **http: Any) -> None:
-        tops = {LOGPROBS: True, TOPS: TOP_LOGPROBS}
-        settings = {"temperature": 0.0, "max_tokens": max_tokens, SEED: 0, **tops}
+        settings = {
+            "temperature": 0.0,
+            "max_tokens": max_tokens,
+            SEED: 0,
+            LOGPROBS: True,
+            TOPS: TOP_LOGPROBS,
+        }
         super().__init__(model, settings, **http)
 
     @property
     def key(self) -> str:
         return f"{super().key}:first-word"
+
+    def settle(self, schemas: Sequence[Schema | None] = ()) -> None:
+        self.probe_settings()
 
     def answer(
         self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
@@ -236,17 +286,18 @@ class EndpointVoter(Endpoint):
 
         def read(completion: Any) -> Vote | Failure:
             vote = vote_of(completion)
-            if not isinstance(vote, Failure) and vote[0] == OTHER:
+            if isinstance(vote, Vote) and vote.code == OTHER:
                 unread.append(str(reply_of(completion, ENDS)))
             return vote
 
-        self.probe_settings()
+        self.settle()
         order = np.lexsort((pairs[:, 1], pairs[:, 0]))
         bodies = (self.body(texts[text], questions[question]) for text, question in pairs[order].tolist())
         for batch in _batches(self.each(bodies, read)):
-            votes = [(FAILED, math.nan) if isinstance(vote, Failure) else vote for _, vote in batch]
-            codes, margins = zip(*votes, strict=True)
-            yield order[[index for index, _ in batch]], np.array(codes, dtype=np.int8), np.array(margins)
+            votes = [vote if isinstance(vote, Vote) else NO_VOTE for _, vote in batch]
+            rows = order[[index for index, _ in batch]]
+            codes = np.array([vote.code for vote in votes], dtype=np.int8)
+            yield rows, codes, np.array([vote.margin for vote in votes])
         if len(unread) > MANY * len(pairs):
             warnings.warn(
                 f"{len(unread):,} of {len(pairs):,} replies of {self.model} begin with neither yes nor no, such as "
@@ -261,13 +312,14 @@ class EndpointVoter(Endpoint):
 
 
 def vote_of(completion: Any) -> Vote | Failure:
-    """Return the vote in a chat completion with its margin, or a `Failure` that says why it has no vote."""
-    # The margin is log P(yes) - log P(no) in nats, for the reply's first token; see `margin`
+    """Return the vote in a chat completion, or a `Failure` that says why it has none."""
     reply = reply_of(completion, ENDS)
     if isinstance(reply, Failure):
         return reply
     code = first_word(reply)
-    return (code, margin(completion, code)) if code in (YES, NO) else (OTHER, math.nan)
+    if code not in (YES, NO):
+        return Vote(OTHER, math.nan)
+    return Vote(code, margin(completion, code))
 
 
 def margin(completion: Any, code: int) -> float:
@@ -281,17 +333,21 @@ def margin(completion: Any, code: int) -> float:
         first = completion["choices"][0]["logprobs"]["content"][0]
         if first_word(first["token"]) != code:
             return math.nan
-        tops = [(first_word(top["token"]), math.exp(top["logprob"])) for top in first["top_logprobs"]]
+        shares = [(first_word(top["token"]), math.exp(top["logprob"])) for top in first["top_logprobs"]]
     except (IndexError, KeyError, OverflowError, TypeError):
         return math.nan
     opposite = NO if code == YES else YES
-    share, other = (math.fsum(share for word, share in tops if word == one) for one in (code, opposite))
-    left = max(1.0 - math.fsum(share for _, share in tops), LEAST_LEFT)
+    share = math.fsum(share for word, share in shares if word == code)
+    opposite_share = math.fsum(share for word, share in shares if word == opposite)
     if not share > 0:  # NaN fails this test too
         return math.nan
-    lead = math.log(share) - math.log(other or left)
-    if not other and lead <= 0:
-        return math.nan
+    if opposite_share:
+        lead = math.log(share) - math.log(opposite_share)
+    else:
+        left = max(1.0 - math.fsum(share for _, share in shares), LEAST_LEFT)
+        lead = math.log(share) - math.log(left)
+        if lead <= 0:
+            return math.nan
     return lead if code == YES else -lead
 
 
@@ -300,11 +356,12 @@ def _batches(arriving: Iterator[Any]) -> Iterator[list[Any]]:
     batch: list[Any] = []
     end = time.monotonic() + BATCH_S
     try:
-        for one in arriving:
-            batch.append(one)
+        for item in arriving:
+            batch.append(item)
             if len(batch) == BATCH or time.monotonic() >= end:
                 yield batch
-                batch, end = [], time.monotonic() + BATCH_S
+                batch = []
+                end = time.monotonic() + BATCH_S
     except HalluscopeError:
         if batch:
             yield batch
@@ -313,14 +370,12 @@ def _batches(arriving: Iterator[Any]) -> Iterator[list[Any]]:
         yield batch
 
 
-class EndpointJudge(Endpoint):
+class EndpointJudge(Endpoint, ChatJudge):
     """A model that is asked over HTTP, with each prompt as the only message of a chat.
 
     `temperature` None leaves it to the server, `structured` holds replies to the JSON schema that goes with a prompt.
     `max_tokens` includes thinking.
     """
-
-    seeded = True
 
     def __init__(
         self,
@@ -336,39 +391,45 @@ class EndpointJudge(Endpoint):
 
     @property
     def key(self) -> str:
-        return f"{super().key}{':json_schema' if self.structured else ''}"
+        if self.structured:
+            return f"{super().key}:json_schema"
+        return super().key
 
     @property
     def structured(self) -> bool:
         """Whether replies are held to a schema; a server may refuse that."""
         return self._structured and FORMAT not in self.refused
 
-    def replies(
-        self,
-        prompts: Sequence[str],
-        schemas: Sequence[Schema | None] | None = None,
-        seeds: Sequence[int] | None = None,
-    ) -> Iterator[tuple[int, str | None]]:
-        """Send all prompts, many at once. The first call sends a test prompt first, to see what the server accepts."""
-        every = len(prompts)
-        schemas = schemas or [None] * every
-        self.probe_replies(schemas)
-        asked = zip(prompts, schemas, seeds or [0] * every, strict=True)
-        bodies = (self.body(*one) for one in asked)
-        replies = self.each(bodies, lambda completion: reply_of(completion, empty=True))
-        return ((index, reply if isinstance(reply, str) else None) for index, reply in replies)
-
-    def probe_replies(self, schemas: Sequence[Schema | None]) -> None:
+    def settle(self, schemas: Sequence[Schema | None] = ()) -> None:
         """Send the test prompt, with one of these schemas if there is any, unless it has been sent."""
         first = next((schema for schema in schemas if schema), None)
         self.probe_settings(**self._own(first))
+
+    def replies(
+        self,
+        prompts: Sequence[str],
+        schemas: Sequence[Schema | None] = (),
+        seeds: Sequence[int] = (),
+    ) -> Iterator[tuple[int, str | None]]:
+        """Send all prompts, many at once; without schemas and seeds, each with none and with the seed 0."""
+        self.settle(schemas)
+        schemas = schemas or [None] * len(prompts)
+        seeds = seeds or [0] * len(prompts)
+        return self._send(map(self.body, prompts, schemas, seeds))
+
+    def _send(self, bodies: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, str | None]]:
+        for index, reply in self.each(bodies, partial(reply_of, empty=True)):
+            if isinstance(reply, Failure):
+                yield index, None
+            else:
+                yield index, reply
 
     def body(self, prompt: str, schema: Schema | None = None, seed: int = 0) -> dict[str, Any]:
         """Return the request for one prompt, as JSON."""
         return self.request(prompt, **self._own(schema, seed))
 
     def _own(self, schema: Schema | None, seed: int = 0) -> dict[str, Any]:
-        if not (schema and self.structured):
+        if not schema or not self.structured:
             return {SEED: seed}
-        held = {"name": "verdict", "strict": True, "schema": schema}
-        return {FORMAT: {"type": "json_schema", "json_schema": held}, SEED: seed}
+        json_schema = {"name": "verdict", "strict": True, "schema": schema}
+        return {FORMAT: {"type": "json_schema", "json_schema": json_schema}, SEED: seed}

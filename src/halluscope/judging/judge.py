@@ -1,12 +1,14 @@
-"""The interfaces of judges: of voters, who say yes or no about a text, and of chat judges, who reply to whole prompts.
+"""What every judge offers: a `Voter` says yes or no about a text, a `ChatJudge` replies to whole prompts.
 
-A judge knows nothing about metrics.
+A judge knows nothing about metrics. A judge that a user writes offers less; an adapter gives it the rest
+(`halluscope.judging.adapters`).
 """
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +27,6 @@ Answered = tuple[NDArray[np.int64], NDArray[np.int8]]
 # `Answered`, with the margin of each vote
 AnsweredBy = tuple[NDArray[np.int64], NDArray[np.int8], Margins]
 
-
 ASK = ("needed", "all")
 
 # Ask every question about the cells that are present, and about no others: for texts with classes of their own
@@ -33,10 +34,12 @@ PRESENT = "present"
 
 MAX_FAILED = 0.02  # The share of prompts that may get no reply, unless the user says otherwise
 
-# How many requests may be under way, unless the user says otherwise and at most
-AT_ONCE, MOST_AT_ONCE = 32, 10_000
+AT_ONCE = 32  # How many requests may be under way, unless the user says otherwise
+MOST_AT_ONCE = 10_000
 
-FORMAT, SEED, LOGPROBS = "response_format", "seed", "logprobs"
+FORMAT = "response_format"
+SEED = "seed"
+LOGPROBS = "logprobs"
 
 # The settings that a server may refuse: temperature, limit (by its old name), seed, JSON schema, probabilities
 SETTINGS = ("temperature", "max_tokens", SEED, FORMAT, LOGPROBS)
@@ -47,26 +50,45 @@ MAX_TOKENS = 256
 Schema = Mapping[str, Any]  # The JSON schema of a reply
 
 
-class Judge(Protocol):
-    """Anything that can vote yes or no about a text.
-
-    A judge may have two more members: `failures` counts by reason the questions that got no reply; `spent` describes
-    in words what the votes cost.
-
-    Attributes:
-        stored: whether votes are worth keeping (a language model's are; those looked up in a table are not).
-    """
-
-    stored: bool
+class Judge(ABC):
+    """What every judge offers."""
 
     @property
+    @abstractmethod
     def key(self) -> str:
-        """The judge's name in signatures and in the cache: everything about it that can change a vote.
+        """The judge's name in signatures and in the cache: everything about it that can change a vote or reply.
 
-        It holds no access key and no path on this machine.
+        It holds no access key and no path on this machine. Only `settle` may change it.
         """
-        ...
 
+    @cached_property
+    def failures(self) -> Counter[str]:
+        """How many requests got no reply, by reason."""
+        return Counter()
+
+    @property
+    def spent(self) -> str:
+        """What the replies have cost so far, in words; empty if nothing is known."""
+        return ""
+
+    def settle(self, schemas: Sequence[Schema | None] = ()) -> None:  # noqa: B027 (most judges have nothing to do)
+        """Find out which settings a server refuses, before prompts with replies in these forms are sent to it."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free what the judge holds, such as a model's memory. The judge may be asked again afterwards."""
+
+
+class Voter(Judge):
+    """Anything that can vote yes or no about a text."""
+
+    # whether votes are worth keeping: a language model's are; those looked up in a table are not
+    stored: bool = True
+
+    # whether the questions must be claims; None for a voter that takes questions and claims
+    claims: bool | None = None
+
+    @abstractmethod
     def answer(
         self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
     ) -> Iterator[Answered | AnsweredBy]:
@@ -76,67 +98,51 @@ class Judge(Protocol):
 
         A vote depends only on its text and question, never on the rest of the batch.
         """
-        ...
-
-    def close(self) -> None:
-        """Free what the judge holds, such as a model's memory. The judge may be asked again afterwards."""
-        ...
 
 
-class ChatJudge(Protocol):
-    """Anything that replies to prompts.
+class ChatJudge(Judge):
+    """Anything that replies to prompts."""
 
-    A judge shows what else it can do by attributes that are true. With `structured` it holds its replies to a JSON
-    schema: `replies` then gets `schemas`, one per prompt. With `seeded` it draws its replies by a seed: `replies` then
-    gets `seeds`, one per prompt. With `greedy` its reply to a prompt is always the same, so it gets each prompt once.
-    """
+    # whether the reply to a prompt is always the same; it then gets each prompt once, without a seed
+    greedy: bool = False
 
-    @property
-    def failures(self) -> Counter[str]:
-        """How many prompts got no reply, by reason."""
-        ...
-
-    @property
-    def key(self) -> str:
-        """The judge's name in signatures and in the cache: everything about it that can change a reply.
-
-        It holds no access key and no path on this machine. The seed of a reply is stored next to it. A call of
-        `replies` may change the key if a server refuses a setting, but not while replies come.
-        """
-        ...
-
-    def replies(self, prompts: Sequence[str]) -> Iterator[tuple[int, str | None]]:
+    @abstractmethod
+    def replies(
+        self, prompts: Sequence[str], schemas: Sequence[Schema | None], seeds: Sequence[int]
+    ) -> Iterator[tuple[int, str | None]]:
         """Yield each prompt's index with the reply, in any order, as they come; None if no reply came.
 
         A reply depends only on its prompt and its seed.
+
+        Args:
+            prompts: the prompts.
+            schemas: the JSON schema that each reply should have, or None; for judges that can be held to it.
+            seeds: the seed that each reply is drawn by; for judges that draw their replies.
         """
-        ...
-
-    def close(self) -> None:
-        """Free what the judge holds, such as a model's memory. The judge may be asked again afterwards."""
-        ...
 
 
-@dataclass
-class KnownJudge:
+class KnownJudge(ChatJudge):
     """A chat judge of which only the key is known, for a cache that is only read."""
 
-    key: str
-    greedy: bool
-    failures: Counter[str] = field(default_factory=Counter)
+    def __init__(self, key: str, greedy: bool) -> None:
+        self._key = key
+        self.greedy = greedy
 
-    def replies(self, prompts: Sequence[str]) -> Iterator[tuple[int, str | None]]:
+    @property
+    def key(self) -> str:
+        return self._key
+
+    def replies(
+        self, prompts: Sequence[str], schemas: Sequence[Schema | None], seeds: Sequence[int]
+    ) -> Iterator[tuple[int, str | None]]:
         return iter(())
 
     def close(self) -> None: ...
 
 
-def is_greedy(judge: ChatJudge) -> bool:
-    """Whether a judge's reply to a prompt is always the same."""
-    return bool(getattr(judge, "greedy", False))
-
-
 def check_leave_out(names: Any) -> list[str]:
     """Return the settings that a server is known to refuse, from one name or a list of names."""
-    known = [names] if isinstance(names, str) else listed("leave_out", names, "a list of settings' names")
-    return [word("leave_out", name, SETTINGS) for name in known]
+    if isinstance(names, str):
+        names = [names]
+    settings = listed("leave_out", names, "a list of settings' names")
+    return [word("leave_out", name, SETTINGS) for name in settings]

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Collection, Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,9 +20,8 @@ from halluscope.judging.judge import (
     PRESENT,
     SETTINGS,
     ChatJudge,
-    Judge,
+    Voter,
     check_leave_out,
-    is_greedy,
 )
 from halluscope.judging.prompts import PromptSpec
 from halluscope.judging.questions import QuestionSet
@@ -103,7 +102,7 @@ class JudgeOptions:
 class VoteOptions(JudgeOptions):
     """Who votes on which questions, how many must agree, and how judges are asked."""
 
-    judges: str | Judge | Sequence[str | Judge] = option(
+    judges: str | Voter | Sequence[str | Voter] = option(
         "flan-t5",
         "who votes: flan-t5 (default), lexical, replay:FILE, models (Hub ids, folders, GGUF files; extra judge), "
         "checker:MODEL (MiniCheck's kind, with --questions claims), openai:MODEL[@URL] (extra api)",
@@ -151,11 +150,15 @@ class VoteOptions(JudgeOptions):
     @property
     def how(self) -> dict[str, Any]:
         """How language models are run or asked."""
-        names = ("device", "workers", "at_once", "leave_out")
-        return {name: getattr(self, name) for name in names}
+        return {
+            "device": self.device,
+            "workers": self.workers,
+            "at_once": self.at_once,
+            "leave_out": self.leave_out,
+        }
 
     @cached_property
-    def meant(self) -> list[str | Judge]:
+    def meant(self) -> list[str | Voter]:
         """The judges, each by its own name; a file of given votes is read once."""
         from halluscope.judging.resolve import named
 
@@ -174,7 +177,7 @@ class VoteOptions(JudgeOptions):
         only_present: bool = False,
     ) -> VoteResult:
         """Ask about each class of each text, as `ask` says; with `only_present` about the cells in `present` alone."""
-        from halluscope.judging.ask import collect_votes
+        from halluscope.judging.ask_votes import collect_votes
         from halluscope.judging.cache import Record, cache_of
         from halluscope.judging.planning import VotePlan
         from halluscope.judging.resolve import check_asked, resolve
@@ -182,25 +185,32 @@ class VoteOptions(JudgeOptions):
         cache = cache_of(self.store)
         if isinstance(cache, Record) and cache.source is None:
             return _recorded(cache.poll, len(texts), vocabulary)
-        about = question_set.about(vocabulary)
-        k = self.required(len(about))
+        questions = question_set.about(vocabulary)
+        k = self.required(len(questions))
         check_asked(self.meant, question_set)
-        shown = [question_set.cut(text) for text in texts]
-        judges: Sequence[Judge]
+        which = PRESENT if only_present else self.ask
+        judges: Sequence[Voter]
         if isinstance(cache, VotePlan):  # nobody is asked
-            judges = cache.stand_ins(self.meant, vocabulary, self.how, only_present or self.ask == "all")
+            judges = cache.stand_ins(self.meant, vocabulary, self.how, exact=which != "needed")
         else:
             judges = resolve(self.meant, vocabulary, **self.how)
-        which = PRESENT if only_present else self.ask
-        kept_in = cache.source if isinstance(cache, Record) else cache
         try:
             votes = collect_votes(
-                judges, about, shown, present, k, which, kept_in, self.progress, self.max_failed
+                judges,
+                questions,
+                [question_set.cut(text) for text in texts],
+                present,
+                k,
+                which=which,
+                cache=cache.source if isinstance(cache, Record) else cache,
+                progress=self.progress,
+                max_failed=self.max_failed,
             )
         finally:
             if cache is not self.store:
                 cache.close()
-        poll = VoteResult(votes, k, [judge.key for judge in judges], question_set.name, vocabulary.classes)
+        keys = [judge.key for judge in judges]
+        poll = VoteResult(votes, k, keys, question_set.name, vocabulary.classes)
         if isinstance(cache, Record):
             cache.poll = poll
         return poll
@@ -208,13 +218,13 @@ class VoteOptions(JudgeOptions):
 
 def _recorded(poll: VoteResult | None, texts: int, vocabulary: Vocabulary) -> VoteResult:
     """Return a run's votes about these classes."""
-    column = {name: number for number, name in enumerate(poll.classes)} if poll else {}
-    if poll is None or len(poll.votes) != texts or not column.keys() >= {*vocabulary.classes}:
+    if poll is None or len(poll.votes) != texts or not set(vocabulary.classes) <= set(poll.classes):
         raise ValueError(
             f"The run has no votes on all of the {texts:,} texts and {len(vocabulary.classes):,} classes."
         )
-    votes_on = poll.votes[:, [column[name] for name in vocabulary.classes]]
-    return poll._replace(votes=votes_on, classes=vocabulary.classes)
+    column = {name: number for number, name in enumerate(poll.classes)}
+    votes = poll.votes[:, [column[name] for name in vocabulary.classes]]
+    return replace(poll, votes=votes, classes=vocabulary.classes)
 
 
 ASKING = ("repeats", "temperature", "fresh", "judge_seed", "max_tokens")
@@ -301,7 +311,7 @@ class VerdictOptions(JudgeOptions):
         from halluscope.judging.resolve import check_chat_name
 
         check_chat_name(self.judge, rules)
-        if not is_greedy(self.chat):
+        if not self.chat.greedy:
             return
         if self.temperature:
             raise ValueError(
@@ -316,10 +326,11 @@ class VerdictOptions(JudgeOptions):
     @property
     def drawn(self) -> dict[str, str]:
         """The seeds of a language model's replies, as in a signature; empty if the model decodes greedily."""
-        if is_greedy(self.chat):
+        if self.chat.greedy:
             return {}
-        last = self.judge_seed + self.repeats - 1
-        return {"seeds": f"{self.judge_seed}-{last}" if self.repeats > 1 else f"{last}"}
+        if self.repeats == 1:
+            return {"seeds": f"{self.judge_seed}"}
+        return {"seeds": f"{self.judge_seed}-{self.judge_seed + self.repeats - 1}"}
 
     @cached_property
     def chat(self) -> ChatJudge:
@@ -342,14 +353,14 @@ class VerdictOptions(JudgeOptions):
 
         return cache_of(self.store, self.fresh)
 
-    def verdicts(self, asked: Sequence[PromptSpec[V]]) -> list[list[V | None]]:
+    def verdicts(self, prompts: Sequence[PromptSpec[V]]) -> list[list[V | None]]:
         """Ask the language model, and free it; return verdicts [repeats][prompts], None where one is missing."""
-        from halluscope.judging.ask import collect_verdicts
+        from halluscope.judging.ask_replies import collect_verdicts
         from halluscope.judging.cache import Record
 
         try:
             return collect_verdicts(
-                asked,
+                prompts,
                 self.chat,
                 repeats=self.repeats,
                 seed=self.judge_seed,

@@ -13,12 +13,14 @@ import numpy as np
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
 from halluscope.judging.cache import IN_MEMORY, Cache, R, Record, Request
-from halluscope.judging.judge import Answered, Judge, KnownJudge, Pairs
+from halluscope.judging.client import ENDPOINT
+from halluscope.judging.endpoint import EndpointJudge, EndpointVoter
+from halluscope.judging.judge import Answered, KnownJudge, Pairs, Voter
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import CHECKER, local_judge
 from halluscope.judging.questions import Question
-from halluscope.judging.resolve import LEXICAL, Voter, check_once, is_served, voter
+from halluscope.judging.resolve import LEXICAL, check_once, is_served
 from halluscope.judging.votes import UNASKED
 from halluscope.paths import is_there, path_of
 from halluscope.vocabularies import Vocabulary
@@ -106,7 +108,7 @@ def find_model(judge: str, device: str | None) -> Model:
     except JudgeUnavailable as error:
         return Model(_plain_name(name), key="", missing=str(error))
     try:
-        key = local_judge(judge, device, found=model).key
+        key = local_judge(judge, device, known=model).key
     except MissingExtra as error:
         return Model(model.name, key="", missing=str(error))
     if weights.are_in(Path(model.source)):
@@ -120,27 +122,30 @@ def _plain_name(model: str) -> str:
     return model.partition("@")[0]
 
 
-class StandIn:
+class StandIn(Voter):
     """Votes in a judge's place, by the cache or as a substitute would, and notes what the judge would be asked."""
-
-    stored = True
 
     def __init__(
         self,
         name: str,
         key: str,
-        substitute: Judge,
+        substitute: Voter,
         cache: Cache | None = None,
         model: Model | None = None,
     ) -> None:
         self.name = name
-        self.key = key  # the judge's key, or its name if the key is not known
+        self._key = key
         self.substitute = substitute  # who votes where the cache holds no vote
         self._cache = cache  # where the judge's votes are kept; None if they are not, or its key is not known
         self._model = model  # None for a judge without a model
         self._questions = 0  # how many questions the judge was asked
         self._left = 0  # how many of them the cache does not answer
         self._characters = 0  # how many characters the prompts of these have together
+
+    @property
+    def key(self) -> str:
+        """The judge's key, or its name if the key is not known."""
+        return self._key
 
     def answer(
         self,
@@ -208,15 +213,15 @@ class VotePlan(Cache):
 
     def stand_ins(
         self,
-        judges: Sequence[Voter],
+        judges: Sequence[str | Voter],
         vocabulary: Vocabulary,
         settings: Mapping[str, Any],
         exact: bool,
-    ) -> Sequence[Judge]:
+    ) -> Sequence[Voter]:
         """Return what votes in place of the judges, the same for each file of responses.
 
         Args:
-            settings: how language models are run or asked, for `resolve.voter`.
+            settings: how language models are run or asked, see `VoteOptions.how`.
             exact: whether everything is asked, whatever the votes are.
         """
         self.exact = exact
@@ -232,7 +237,7 @@ class VotePlan(Cache):
 
     def _stand_in(
         self,
-        judge: Voter,
+        judge: str | Voter,
         lexical: LexicalJudge,
         settings: Mapping[str, Any],
     ) -> StandIn:
@@ -243,7 +248,7 @@ class VotePlan(Cache):
                 return StandIn(judge.key, judge.key, lexical, self.cache)
             return StandIn(judge.key, judge.key, judge)  # its votes cost nothing
         if is_served(judge):
-            served: Any = voter(judge, **settings)
+            served = EndpointVoter(judge.removeprefix(ENDPOINT), leave_out=settings["leave_out"])
             model = Model(served.name, served.key, served.max_tokens)
         else:
             model = find_model(judge, settings["device"])
@@ -293,8 +298,10 @@ class VerdictPlan(Record):
         """Return what was noted."""
         if not self.judge:
             raise _nobody_is_asked()
-        model = self._local
-        if model is None:
+        if self._local:
+            model = self._local
+        else:
+            assert isinstance(self.judge, EndpointJudge)  # as its name says
             model = Model(self.name, self.judge.key, self.judge.max_tokens)
         _, replies = self.count()
         prompts = replies + len(self._missing)

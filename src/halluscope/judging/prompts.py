@@ -24,7 +24,9 @@ class Refusal:
     detail: str = ""  # what this reply has instead; "" if there is no more to say
 
     def __str__(self) -> str:
-        return f"{self.rule} ({self.detail})" if self.detail else self.rule
+        if not self.detail:
+            return self.rule
+        return f"{self.rule} ({self.detail})"
 
 
 def said_of(refusals: Sequence[Refusal | None]) -> str:
@@ -35,11 +37,13 @@ def said_of(refusals: Sequence[Refusal | None]) -> str:
         if refusal is not None:
             first.setdefault(refusal.rule, refusal)
             counts[refusal.rule] += 1
-    said = ""
+    message = ""
     for rule, times in counts.most_common(MOST_RULES):
-        detail = f"; of the first: {first[rule].detail}" if first[rule].detail else ""
-        said += f" {times:,} refused by the rule: {rule}{detail}."
-    return said
+        detail = first[rule].detail
+        if detail:
+            detail = f"; of the first: {detail}"
+        message += f" {times:,} refused by the rule: {rule}{detail}."
+    return message
 
 
 @dataclass(frozen=True)
@@ -78,13 +82,13 @@ def fill(template: str, write: Callable[[str], str] = json_text, /, **fields: st
     >>> print(fill("Question: {question} Answer: {answer}", question="{answer}?", answer='No."\\nVerdict: correct'))
     Question: "{answer}?" Answer: "No.\\"\\nVerdict: correct"
     """
-    wanted = set(_PLACEHOLDER.findall(template))
-    if wanted != set(fields):
+    placeholders = set(_PLACEHOLDER.findall(template))
+    if placeholders != set(fields):
         raise ValueError(
-            f"The template has the placeholders {', '.join(sorted(wanted)) or 'none'}; "
+            f"The template has the placeholders {', '.join(sorted(placeholders)) or 'none'}; "
             f"it was given {', '.join(sorted(fields)) or 'nothing'}."
         )
-    return _PLACEHOLDER.sub(lambda found: write(fields[found[1]]), template)
+    return _PLACEHOLDER.sub(lambda placeholder: write(fields[placeholder[1]]), template)
 
 
 _AROUND = " \t\r\n*_`#\"'\u201c\u201d"
@@ -116,10 +120,12 @@ def json_object(reply: str) -> dict[str, Any] | None:
     True
     """
     try:
-        found = json.loads(unfenced(reply), object_pairs_hook=once_each, parse_constant=_refuse)
+        value = json.loads(unfenced(reply), object_pairs_hook=once_each, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    if not isinstance(value, dict):
+        return None
+    return value
 
 
 def unfenced(reply: str) -> str:
@@ -135,7 +141,7 @@ def json_of(**parts: Schema) -> Schema:
     return {
         "type": "object",
         "properties": parts,
-        "required": [*parts],
+        "required": list(parts),
         "additionalProperties": False,
     }
 

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from halluscope.sanitize import short_repr
 from halluscope.validation import listed
@@ -20,7 +19,8 @@ OBJECT_QUESTION = "Is there {a/an} {x} in the image?"
 OBJECT_ASKED = re.compile(r"Is there (?:an? )?(?P<object>.+) in the image\?")
 
 
-class Question(NamedTuple):
+@dataclass(frozen=True)
+class Question:
     """One question about one class, with the frame of its question set."""
 
     text: str  # the question as asked, such as "Is there a dog in this image?"
@@ -29,15 +29,15 @@ class Question(NamedTuple):
 
     def prompt(self, response: str) -> str:
         """Return the whole prompt. Nothing in `response` is taken for a placeholder."""
-        before, between, after = self.parts
-        return before + response + between + after
+        before, rest = self.frame.split("{response}")
+        between, _ = rest.split("{question}")
+        return before + response + between + self.end
 
     @property
-    def parts(self) -> tuple[str, str, str]:
-        """The prompt's three parts: before the response, between response and question, and from the question on."""
-        before, rest = self.frame.split("{response}")
-        between, after = rest.split("{question}")
-        return before, between, self.text + after
+    def end(self) -> str:
+        """The prompt's end, which begins with the question."""
+        _, after = self.frame.split("{question}")
+        return self.text + after
 
 
 @dataclass(frozen=True)
@@ -65,29 +65,49 @@ class QuestionSet:
 
     def about(self, vocabulary: Vocabulary) -> list[list[Question]]:
         """Return the questions, as [templates][classes]."""
-        return [
-            [self._ask(i, cls, vocabulary) for cls in vocabulary.classes] for i in range(len(self.templates))
-        ]
+        questions = []
+        for number in range(len(self.templates)):
+            questions.append([self._ask(number, cls, vocabulary) for cls in vocabulary.classes])
+        return questions
 
     def cut(self, response: str) -> str:
         """Return the part of a response that this set shows to a judge."""
         return response[: self.max_characters]
 
-    def _ask(self, i: int, cls: str, vocabulary: Vocabulary) -> Question:
-        word = cls if self.by_letter else vocabulary.word(cls)
+    def _ask(self, number: int, cls: str, vocabulary: Vocabulary) -> Question:
+        """Return the question about a class by the template of this number."""
         if self.of_many:
-            plain = vocabulary.plain.get(cls, Plain())
-            name, is_one, stated = plain.word or word, plain.kind == "one", ""
-            templates = self.of_many if plain.kind == "many" else self.templates
-            if plain.means and not self.claims:
-                stated = f'Here, "{name}" means {plain.means}. '
+            return self._ask_plainly(number, cls, vocabulary.plain.get(cls, Plain()), vocabulary.word(cls))
+        templates = self.own.get(cls, self.templates)
+        if self.by_letter:
+            name = self.ask_as.get(cls, cls)
+            before = "an " if name[0] in "aeiou" else "a "
         else:
-            name, is_one, stated = self.ask_as.get(word, word), cls not in vocabulary.plurals, ""
-            templates = self.own.get(cls, self.templates)
-        by_letter = "an" if name[0] in "aeiou" else "a"
-        before = f"{by_letter if self.by_letter else article(name)} " if is_one or self.by_letter else ""
-        text = templates[i].replace("{a/an} ", before).replace("{x}", name)
-        return Question(stated + text, cls, self.frame)
+            word = vocabulary.word(cls)
+            name = self.ask_as.get(word, word)
+            before = f"{article(name)} "
+            if cls in vocabulary.plurals:
+                before = ""
+        return Question(_filled(templates[number], name, before), cls, self.frame)
+
+    def _ask_plainly(self, number: int, cls: str, plain: Plain, word: str) -> Question:
+        """Return the question in plain English, with what the dataset means by the class."""
+        name = plain.word or word
+        template = self.templates[number]
+        before = ""
+        if plain.kind == "many":
+            template = self.of_many[number]
+        if plain.kind == "one":
+            before = f"{article(name)} "
+        text = _filled(template, name, before)
+        if plain.means and not self.claims:
+            text = f'Here, "{name}" means {plain.means}. {text}'
+        return Question(text, cls, self.frame)
+
+
+def _filled(template: str, name: str, before: str) -> str:
+    """Return a template with a name, and with what stands before the name: an article and a blank, or nothing."""
+    return template.replace("{a/an} ", before).replace("{x}", name)
 
 
 def question_set(
@@ -134,6 +154,7 @@ def article(noun: str) -> str:
     >>> [article(noun) for noun in ("dog", "umbrella", "ukulele", "hourglass", "UFO", "LED", "x-ray")]
     ['a', 'an', 'a', 'an', 'a', 'an', 'an']
     """
+    takes_an = _AN.match(noun) is not None
     if _SPELT.match(noun):
-        return "an" if noun[0] in _AN_LETTER else "a"
-    return "an" if _AN.match(noun) else "a"
+        takes_an = noun[0] in _AN_LETTER
+    return "an" if takes_an else "a"

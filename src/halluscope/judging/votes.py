@@ -6,8 +6,8 @@ the reply while it is generated, which stops as soon as the rest cannot change t
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,9 @@ from halluscope import validation
 from halluscope.sanitize import short_repr
 
 # Codes of a vote. `OTHER` is a reply that is neither; it does not count as yes, and is reported as unparsed.
-NO, YES, OTHER = 0, 1, 2
+NO = 0
+YES = 1
+OTHER = 2
 
 UNASKED = -1  # Code of a question that was not asked, because its vote could not change any score
 
@@ -26,7 +28,7 @@ FAILED = -2
 
 # The characters for the codes of a vote, from -1 on: not asked, no, yes, and a reply that is neither
 SIGNS = "-01?"
-_SIGNS = np.array([*SIGNS])
+_SIGNS = np.array(list(SIGNS))
 
 IGNORED = -1  # The label of a cell on which too few votes agree; such a cell is not counted
 
@@ -35,7 +37,8 @@ AGREEMENTS = ("unanimous", "majority")
 Counts = NDArray[np.signedinteger[Any]]  # Numbers of votes [images, classes]
 
 
-class VoteResult(NamedTuple):
+@dataclass(frozen=True)
+class VoteResult:
     """The outcome of a poll."""
 
     # codes [texts, classes, voters]; a voter is a judge with one of its questions
@@ -48,8 +51,12 @@ class VoteResult(NamedTuple):
     @property
     def metadata(self) -> dict[str, Any]:
         """All but the votes, as a run's folder tells it."""
-        about = {"agreement": self.k, "judges": [*self.judges], "questions": self.questions}
-        return {**about, "classes": [*self.classes]}
+        return {
+            "agreement": self.k,
+            "judges": list(self.judges),
+            "questions": self.questions,
+            "classes": list(self.classes),
+        }
 
     def lines(self) -> list[list[str]]:
         """Return the votes in `SIGNS`: for each text one line per voter, with one character per class."""
@@ -75,7 +82,13 @@ class VoteResult(NamedTuple):
                 f"characters {SIGNS} per class."
             )
         votes = (codes + UNASKED).astype(np.int8).transpose(0, 2, 1)
-        return cls(votes, *(metadata[name] for name in ("agreement", "judges", "questions", "classes")))
+        return cls(
+            votes,
+            k=metadata["agreement"],
+            judges=metadata["judges"],
+            questions=metadata["questions"],
+            classes=metadata["classes"],
+        )
 
 
 def required(agreement: str | int, votes: int) -> int:
@@ -87,8 +100,10 @@ def required(agreement: str | int, votes: int) -> int:
     (9, 5, 8)
     """
     fewest = votes // 2 + 1
-    if isinstance(agreement, str) and agreement in AGREEMENTS:
-        return votes if agreement == "unanimous" else fewest
+    if isinstance(agreement, str) and agreement == "unanimous":
+        return votes
+    if isinstance(agreement, str) and agreement == "majority":
+        return fewest
     if not isinstance(agreement, int | np.integer) or isinstance(agreement, bool):
         raise ValueError(
             f"agreement is {short_repr(agreement)}; expected {', '.join(map(repr, AGREEMENTS))} or a number."
@@ -120,14 +135,19 @@ def check(votes: ArrayLike, images: int, classes: int) -> NDArray[np.bool_]:
 
 def count(answers: NDArray[np.int8]) -> tuple[Counts, Counts]:
     """Count yes votes and no votes in `answers` [images, classes, n]; a reply that is neither counts as a no vote."""
-    yes, asked = _along_votes(answers == YES), answers != UNASKED
-    return yes, (yes.dtype.type(answers.shape[-1]) if asked.all() else _along_votes(asked)) - yes
+    yes = _along_votes(answers == YES)
+    is_asked = answers != UNASKED
+    if is_asked.all():
+        return yes, yes.dtype.type(answers.shape[-1]) - yes
+    return yes, _along_votes(is_asked) - yes
 
 
 def _along_votes(table: NDArray[np.bool_]) -> Counts:
     """Count along the last axis; einsum in 16 bits is several times as fast as sum where that axis is short."""
     images, classes, votes = table.shape
-    kind = np.int16 if votes <= np.iinfo(np.int16).max else np.int64
+    kind: type = np.int16
+    if votes > np.iinfo(np.int16).max:
+        kind = np.int64
     cells = table.view(np.int8).reshape(images * classes, votes)
     counts: Counts = np.einsum("cv->c", cells, dtype=kind).reshape(images, classes)
     return counts
@@ -139,7 +159,8 @@ def label(yes: Counts, no: Counts, k: int) -> NDArray[np.int8]:
     >>> label(np.array([9, 0, 8]), np.array([0, 9, 1]), k=9).tolist()
     [1, 0, -1]
     """
-    says_yes, says_no = np.asarray(yes) >= k, np.asarray(no) >= k
+    says_yes = np.asarray(yes) >= k
+    says_no = np.asarray(no) >= k
     # YES is 1, NO 0 and IGNORED -1; selecting takes ten times as long as subtracting
     return says_yes.astype(np.int8) - (~(says_yes | says_no)).astype(np.int8)
 
@@ -166,16 +187,33 @@ def undecided(yes: Counts, no: Counts, n: int, k: int, present: NDArray[np.bool_
 Rule = Callable[[str, bool], int | None]
 
 _WORDS = {"yes": YES, "no": NO}
+_LABELS = {"1": YES, "0": NO}
 _APOSTROPHES = "'\u2019"
 _FIRST_WORD = re.compile(rf"[^\W\d_]+(?:[{_APOSTROPHES}][^\W\d_]+)?")
 
 
-def _entire(words: Mapping[str, int], reply: str, ended: bool) -> int | None:
-    """Read a vote only if the whole reply, stripped and lowercased, is one of the words."""
+def whole_reply(reply: str, ended: bool = True) -> int | None:
+    """Read yes or no if it is the whole reply, as THRONE's code release does.
+
+    >>> whole_reply(" YES"), whole_reply("Yes."), whole_reply("n", ended=False)
+    (1, 2, None)
+    """
+    return _whole(reply, ended, _WORDS)
+
+
+def checkers_label(reply: str, ended: bool = True) -> int | None:
+    """Read a checker's label: 1 for a claim that the text supports, else 0."""
+    return _whole(reply, ended, _LABELS)
+
+
+def _whole(reply: str, ended: bool, words: Mapping[str, int]) -> int | None:
+    """Read a vote if the whole reply, stripped and lowercased, is one of the words."""
     reply = reply.strip().lower()
     if ended:
         return words.get(reply, OTHER)
-    return None if any(word.startswith(reply) for word in words) else OTHER
+    if any(word.startswith(reply) for word in words):
+        return None
+    return OTHER
 
 
 def first_word(reply: str, ended: bool = True) -> int | None:
@@ -184,16 +222,19 @@ def first_word(reply: str, ended: bool = True) -> int | None:
     >>> first_word("Yes, there is."), first_word("Nothing"), first_word("**No", ended=False), first_word("1. Yes")
     (1, 2, None, 1)
     """
-    found = _FIRST_WORD.search(reply)
-    word = found.group().lower() if found else ""
-    rest = reply[found.end() :] if found else ""
-    if ended or (rest and rest not in _APOSTROPHES):
-        return _WORDS.get(word, OTHER)
-    return None if any(known.startswith(word) for known in _WORDS) else OTHER
+    word = ""
+    rest = ""
+    match = _FIRST_WORD.search(reply)
+    if match:
+        word = match.group().lower()
+        rest = reply[match.end() :]
+    # the word may go on after an apostrophe
+    is_complete = ended or (rest and rest not in _APOSTROPHES)
+    if not is_complete and any(known.startswith(word) for known in _WORDS):
+        return None
+    if not is_complete:
+        return OTHER
+    return _WORDS.get(word, OTHER)
 
 
-RULES: dict[str, Rule] = {
-    "whole": partial(_entire, _WORDS),  # the rule in THRONE's code release
-    "first-word": first_word,
-    "label": partial(_entire, {"1": YES, "0": NO}),  # a checker's labels for supported and other claims
-}
+RULES: dict[str, Rule] = {"whole": whole_reply, "first-word": first_word, "label": checkers_label}

@@ -44,10 +44,11 @@ def _text_in_object(cell: Mapping[str, Any]) -> Any:
         choices = cell["body"].get("choices")
     message: Any = cell
     if choices and isinstance(choices, list):
-        message = choices[0].get("message") if isinstance(choices[0], Mapping) else None
+        choice = choices[0]
+        message = choice.get("message") if isinstance(choice, Mapping) else None
     if not isinstance(message, Mapping):
         return None
-    for key in (*TEXTS, "content"):
+    for key in TEXTS + ("content",):
         if key in message:
             return message[key]
     return None

@@ -153,10 +153,10 @@ def is_right(text: str, answer: Any) -> bool:
         return plain_answer(text) == plain_answer(answer)
     if not isinstance(answer, list | tuple):
         return False
-    known = {plain_answer(one_answer) for one_answer in answer if isinstance(one_answer, str)}
+    known = {plain_answer(accepted) for accepted in answer if isinstance(accepted, str)}
     if plain_answer(text) in known:
         return True
-    parts = {plain_answer(part) for part in text.split(";")} - {""}
+    parts = set(map(plain_answer, text.split(";"))) - {""}
     return bool(parts) and parts <= known
 
 
@@ -207,7 +207,7 @@ def _ending(text: str | None, question: str, within: bool) -> str | None:
     if place < 0 or (place > 0 and not within):
         return None
     ending = plain[place + len(plain_question(question).casefold()) :]
-    words = {plain_answer(word) for word in ending.split()}
+    words = set(map(plain_answer, ending.split()))
     if ("yes" in words) != ("no" in words):
         return None
     return ending.strip()
@@ -234,7 +234,7 @@ def question_in(texts: Sequence[str], known: Collection[str]) -> str:
     """Return the first known question (`plain_question`) in texts, with or without other words; "" for none."""
     for text in texts:
         sentences = _QUESTION.findall(text.replace("\\n", "\n"))
-        for part in (text, *text.splitlines(), *sentences):
+        for part in [text] + text.splitlines() + sentences:
             question = plain_question(part)
             if question in known:
                 return question

@@ -72,7 +72,9 @@ def model_in(log: Any) -> str:
     if not isinstance(log, Mapping) or not isinstance(log.get("eval"), Mapping):
         return ""
     model = log["eval"].get("model")
-    return model if isinstance(model, str) else ""
+    if not isinstance(model, str):
+        return ""
+    return model
 
 
 def inspected(samples: Iterable[Located], log: str) -> Iterator[Located]:
@@ -120,7 +122,10 @@ def responses_of_samples(samples: Sequence[Located], tasks: Collection[str]) -> 
                 "once. Are these the samples of two runs, or of two filters?"
             )
         first[doc_id] = where
-        row = {name: value for name, value in document.items() if name != TASK and name not in TEXTS}
+        row = {}
+        for name, value in document.items():
+            if name != TASK and name not in TEXTS:
+                row[name] = value
         row[TEXTS[0]] = sample["filtered_resps"]
         responses.append((where, row))
     return responses
@@ -182,10 +187,10 @@ def results_beside(file: Path) -> Stated:
         results = read_json(beside)
         if not isinstance(results, Mapping):
             return Stated()
-        model = results.get("model_name")
-        return Stated(
-            model if isinstance(model, str) else "", _figures(results.get("results"), match["task"])
-        )
+        stated = Stated(figures=_figures(results.get("results"), match["task"]))
+        if isinstance(results.get("model_name"), str):
+            stated.model = results["model_name"]
+        return stated
     return Stated()
 
 

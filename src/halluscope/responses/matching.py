@@ -182,8 +182,7 @@ def _in_order_of_sets(responses: Responses, rows: Sequence[Any], identity: Ident
             continue
         values = list(dict.fromkeys(values_of(rows, column)))
         if set(cells) <= set(values):
-            numbers = dict(zip(values, range(len(values)), strict=True))
-            order = sorted(range(len(cells)), key=lambda place: numbers[cells[place]])
+            order = sorted(range(len(cells)), key=lambda place: values.index(cells[place]))
             responses = responses.take(order)
     return responses
 
@@ -387,13 +386,18 @@ def _with_text_column(case: Case, answered: _Answered) -> _Answered:
 
 def _expected(identity: Identity, rows: Sequence[Any]) -> Expected:
     """Return what the dataset says of rows: their questions, and their right answers by each known version."""
-    questions = [getattr(row, "question", None) or identity.prompt_of(row) for row in rows]
-    versions = [[getattr(row, identity.target, None) for row in rows]]
-    by_row = list(map(identity.other_answers, rows))
-    for version in range(max(map(len, by_row))):
+    questions = []
+    answers = []
+    answers_by_row = []
+    for row in rows:
+        questions.append(getattr(row, "question", None) or identity.prompt_of(row))
+        answers.append(getattr(row, identity.target, None))
+        answers_by_row.append(identity.other_answers(row))
+    versions = [answers]
+    for version in range(max(map(len, answers_by_row))):
         answers = []
-        for answers_of_row in by_row:
-            answers.append(answers_of_row[version] if version < len(answers_of_row) else None)
+        for known in answers_by_row:
+            answers.append(known[version] if version < len(known) else None)
         versions.append(answers)
     return Expected(questions, versions, partial(identity.are_corrected, rows))
 

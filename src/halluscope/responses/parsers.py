@@ -69,7 +69,11 @@ def contained(reply: str) -> int:
     (1, 0, 2)
     """
     text = reply.lower()
-    return YES if "yes" in text else NO if "no" in text else OTHER
+    if "yes" in text:
+        return YES
+    if "no" in text:
+        return NO
+    return OTHER
 
 
 def strict(reply: str) -> int:
@@ -106,21 +110,32 @@ def _is_clear(text: str) -> bool:
 
 def _without_marks(text: str) -> int:
     """Read a lowercased text without marks by the strict rule."""
-    text = _NO_ANSWER.sub(" ; ", text) if "no " in text else text
-    sentences = [part for part in _SENTENCE.findall(text) if not part.endswith("?") and _LETTER.search(part)]
-    worded = _by_words(sentences)
-    if len(worded) == 1 and "\n" in text and _has_line_of_its_own(text):
-        return worded.pop()
+    if "no " in text:
+        text = _NO_ANSWER.sub(" ; ", text)
+    sentences = []
+    for sentence in _SENTENCE.findall(text):
+        if not sentence.endswith("?") and _LETTER.search(sentence):
+            sentences.append(sentence)
+    readings = _by_words(sentences)
+    if len(readings) == 1 and "\n" in text and _has_line_of_its_own(text):
+        return readings.pop()
     longer = [sentence for sentence in sentences if _LETTER.search(_WORD.sub("", sentence))]
-    stated = [_by_statement(sentence) for sentence in (longer[:1] if worded else longer)]
-    readings = worded | next(filter(None, stated), set())
-    return readings.pop() if len(readings) == 1 else OTHER
+    if readings:
+        longer = longer[:1]
+    for sentence in longer:
+        statement = _by_statement(sentence)
+        if statement:
+            readings = readings | statement
+            break
+    if len(readings) != 1:
+        return OTHER
+    return readings.pop()
 
 
 def first_word(reply: str) -> int:
     """Read yes or no if it is the response's first word; statements in the response are ignored.
 
-    Only this rule also reads responses to negated questions (`halluscope.reliability.parallel`): to "Is it true that
+    Only this rule also reads responses to negated questions (`halluscope.studies.parallel.form`): to "Is it true that
     there is no dog?", the response "There is no dog" means yes, but rules that read statements take it for a no. Votes
     are read by the same rule.
 
@@ -149,14 +164,17 @@ def by_label(replies: Sequence[str], present: NDArray[np.bool_]) -> NDArray[np.i
     >>> by_label(["Yes, I know", "Yes, I know", "A dog"], np.array([True, False, False]))
     array([1, 0, 1], dtype=int8)
     """
-    words = ("no", "yes")
-    right = [words[label] in reply.lower() for reply, label in zip(replies, present.tolist(), strict=True)]
+    right = []
+    for reply, is_present in zip(replies, present.tolist(), strict=True):
+        label = "yes" if is_present else "no"
+        right.append(label in reply.lower())
     return np.where(np.array(right, bool) == present, YES, NO).astype(np.int8)
 
 
 # The name of the rule that reads by the right answer (`by_label`)
 VCD = "vcd"
-STRICT, FIRST_WORD = "strict", "first-word"
+STRICT = "strict"
+FIRST_WORD = "first-word"
 
 # POPE's other parsers by name
 PARSERS: dict[str, Parser] = {
@@ -178,28 +196,27 @@ def check(parser: Any, rules: Mapping[str, Parser] = PARSERS) -> None:
 def read(replies: Iterable[str], parser: str, rules: Mapping[str, Parser] = PARSERS) -> NDArray[np.int8]:
     """Read responses; if many are alike, each different text is parsed once."""
     check(parser, rules)
-    rule, replies = rules[parser], list(replies)
-    sample = replies[:: len(replies) // 1000 + 1]
-    if len({*sample}) < len(sample) / 2:
-        rule = {reply: rule(reply) for reply in {*replies}}.__getitem__
-    elif rule in SURE and len(replies) >= MANY:
+    rule = rules[parser]
+    texts = list(replies)
+    sample = texts[:: len(texts) // 1000 + 1]
+    if len(set(sample)) < len(sample) / 2:
+        codes = {text: rule(text) for text in set(texts)}
+        return np.fromiter(map(codes.__getitem__, texts), np.int8, len(texts))
+    if rule in SURE and len(texts) >= MANY:
         with suppress(UnicodeEncodeError):  # Arrow's texts have no lone surrogates
-            return _by_column(replies, rule)
-    return np.fromiter(map(rule, replies), np.int8, len(replies))
+            return _by_column(texts, rule)
+    return np.fromiter(map(rule, texts), np.int8, len(texts))
 
 
 def _by_column(replies: Sequence[str], rule: Parser) -> NDArray[np.int8]:
-    import pyarrow as pa
+    """Read what a rule is sure to read (`SURE`) by Arrow, and the rest one by one."""
     import pyarrow.compute as pc
 
-    # made from bytes, and read as bits: pyarrow's own ways import pandas
-    whole, ends = "".join(replies), np.zeros(len(replies) + 1, np.int64)
-    sizes = map(len, replies if whole.isascii() else map(str.encode, replies))
-    np.cumsum(np.fromiter(sizes, np.int64, len(replies)), out=ends[1:])
-    column = pa.LargeStringArray.from_buffers(len(replies), pa.py_buffer(ends), pa.py_buffer(whole.encode()))
-    codes, left = np.zeros(len(replies), np.int8), np.arange(len(replies))
+    column = _column(replies)
+    codes = np.zeros(len(replies), np.int8)
+    left = np.arange(len(replies))
     for code, with_this, without in SURE[rule]:
-        if not with_this + without:
+        if not with_this and not without:
             codes[left] = code
             return codes
         is_sure = pc.match_substring_regex(column, with_this)
@@ -208,9 +225,22 @@ def _by_column(replies: Sequence[str], rule: Parser) -> NDArray[np.int8]:
         bits = np.frombuffer(is_sure.buffers()[1], np.uint8)
         sure = np.unpackbits(bits, count=len(left), bitorder="little").view(bool)
         codes[left[sure]] = code
-        left, column = left[~sure], column.filter(pc.invert(is_sure))
+        left = left[~sure]
+        column = column.filter(pc.invert(is_sure))
     codes[left] = [rule(replies[row]) for row in left.tolist()]
     return codes
+
+
+def _column(texts: Sequence[str]) -> Any:
+    """Return texts as Arrow's, made from bytes: pyarrow's own way imports pandas."""
+    import pyarrow as pa
+
+    whole = "".join(texts)
+    # in bytes
+    sizes = map(len, texts) if whole.isascii() else map(len, map(str.encode, texts))
+    ends = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum(np.fromiter(sizes, np.int64, len(texts)), out=ends[1:])
+    return pa.LargeStringArray.from_buffers(len(texts), pa.py_buffer(ends), pa.py_buffer(whole.encode()))
 
 
 def word_of(code: int) -> str | None:
@@ -227,7 +257,9 @@ def of_empty(parser: str, rules: Mapping[str, Parser] = PARSERS) -> str:
 
 def as_read(parser: str, answer: str | None) -> str:
     """Say how a rule reads something."""
-    return f"the rule {parser!r} reads as {answer}" if answer else f"the rule {parser!r} cannot read"
+    if not answer:
+        return f"the rule {parser!r} cannot read"
+    return f"the rule {parser!r} reads as {answer}"
 
 
 # How VLMEvalKit removes punctuation: if a mark is next to a blank anywhere in the text, all such marks are deleted,
@@ -300,36 +332,52 @@ def _has_line_of_its_own(text: str) -> bool:
 
 def _by_words(sentences: list[str]) -> set[int]:
     """Return what the words yes and no say: {YES}, {NO}, both, or nothing."""
-    with_no = [sentence for sentence in sentences if "no" in sentence]
-    yes = any(_YES.search(sentence) for sentence in sentences if "ye" in sentence)
-    no = any(map(_NO.search, with_no)) or bool(sentences and _OPENING_NO.match(sentences[0]))
-    either = any(map(_EITHER.search, with_no))
-    return ({YES} if yes or either else set()) | ({NO} if no or either else set())
+    answers = set()
+    for sentence in sentences:
+        if "ye" in sentence and _YES.search(sentence):
+            answers.add(YES)
+        if "no" in sentence:
+            if _NO.search(sentence):
+                answers.add(NO)
+            if _EITHER.search(sentence):
+                answers.update((YES, NO))
+    if sentences and _OPENING_NO.match(sentences[0]):
+        answers.add(NO)
+    return answers
 
 
 def _by_statement(sentence: str) -> set[int]:
     """Return what a sentence states: {YES}, {NO}, both if it contradicts itself, or nothing."""
     if _DOUBT.search(sentence):
         return set()
+    answers = set()
     # every denial has one of these in it: looking for them first is ten times as fast
-    denied = any(map(sentence.__contains__, ("no", "n't", "neither"))) and _DENIED.search(sentence)
-    affirmed = _AFFIRMED.search(sentence)
-    if affirmed and not denied and _NEGATION.search(_WORD.sub("", sentence, count=1)):
-        return set()
-    return ({NO} if denied else set()) | ({YES} if affirmed else set())
+    may_deny = "no" in sentence or "n't" in sentence or "neither" in sentence
+    if may_deny and _DENIED.search(sentence):
+        answers.add(NO)
+    if _AFFIRMED.search(sentence):
+        # it also denies something else
+        if not answers and _NEGATION.search(_WORD.sub("", sentence, count=1)):
+            return set()
+        answers.add(YES)
+    return answers
 
 
 # For each rule, codes with what is in a text that the rule is sure to read so, and what is not in it ("" for any text):
 # the first that fits counts. Arrow searches a column for these in a tenth of the time that the rule takes.
 _DELETED = r"""[;/\[\]"{}()=+\\_\-><@`,?!.]*"""  # what the rule of VLMEvalKit may delete within a word
-_MAY_YES, _MAY_NO = f"[Yy]{_DELETED}[Ee]{_DELETED}[Ss]", f"[Nn]{_DELETED}[Oo]"
-_ANY_YES, _ANY_NO = "[Yy][Ee][Ss]", "[Nn][Oo]"
+_MAY_YES = f"[Yy]{_DELETED}[Ee]{_DELETED}[Ss]"
+_MAY_NO = f"[Nn]{_DELETED}[Oo]"
+_ANY_YES = "[Yy][Ee][Ss]"
+_ANY_NO = "[Nn][Oo]"
 _MANY_STOPS = r"|(?:\.[^.]*){33}"
 _NO_LETTER = r"[^A-Za-z\x{80}-\x{10ffff}]"
 _FIRST = rf"^{_NO_LETTER}*WORD(?:'(?:{_NO_LETTER}|$)|[^A-Za-z'\x{{80}}-\x{{10ffff}}]|$)"
-_A_YES, _A_NO = r"|\b(?:(?:no)?yes(?:no)?|yeah|yep)\b", "|no|n't|neither"
+_A_YES = r"|\b(?:(?:no)?yes(?:no)?|yeah|yep)\b"
+_A_NO = "|no|n't|neither"
 _UNSURE = rf"(?-i:[^\x00-\x7f])|\?|{marked_answer.HINT}|{_NO_ANSWER.pattern}"
-_AFFIRMS, _DOUBTS = f"|{_AFFIRMED.pattern}", f"|{_DOUBT.pattern}"
+_AFFIRMS = f"|{_AFFIRMED.pattern}"
+_DOUBTS = f"|{_DOUBT.pattern}"
 SURE: dict[Parser, tuple[tuple[int, str, str], ...]] = {
     pope: ((NO, rf"^(?:{_POPE_NO.pattern})".replace(r"\Z", "$"), ""), (YES, "", "")),
     first_word: (

@@ -42,8 +42,9 @@ def image_by_image(asked: Sequence[Asked], questions: Sequence[str]) -> list[int
     Returns:
         The indices of the rows, one for each of the first responses.
     """
-    blocks = [*_blocks(asked), Block(asked, [])]
-    padded = [*questions, *questions[-1:]]
+    blocks = _blocks(asked)
+    blocks.append(Block(asked, []))
+    padded = list(questions) + list(questions[-1:])
     rows: list[int] = []
     number = 0
     last = NOWHERE  # the last row of the image that was answered
@@ -88,13 +89,15 @@ def images_in_any_order(
     places_of: dict[Hashable, list[int]] = {}
     for place, row in enumerate(asked):
         places_of.setdefault(row.image, []).append(place)
-    images = [AnsweredImage(asked, places) for places in places_of.values()]
-    size = len(images[0].answers)
-    if any(len(image.answers) != size for image in images):
-        return []
     alike: dict[Hashable, list[AnsweredImage]] = {}  # by their questions
-    for image in images:
+    sizes = set()
+    for places in places_of.values():
+        image = AnsweredImage(asked, places)
         alike.setdefault(frozenset(image.answers), []).append(image)
+        sizes.add(len(image.answers))
+    if len(sizes) != 1:
+        return []
+    (size,) = sizes
     rows: list[int] = []
     for begin in range(0, len(questions), size):
         stated = dict(zip(questions[begin : begin + size], answers[begin : begin + size], strict=True))
@@ -103,7 +106,8 @@ def images_in_any_order(
         if not fitting or any(image.answers != fitting[0].answers for image in fitting):
             break
         candidates.remove(fitting[0])
-        rows += [fitting[0].places[question] for question in stated]
+        for question in stated:
+            rows.append(fitting[0].places[question])
     return rows
 
 
@@ -111,8 +115,12 @@ class AnsweredImage:
     """The questions about an image, with their places among the rows and their right answers."""
 
     def __init__(self, asked: Sequence[Asked], places: Sequence[int]) -> None:
-        self.places = {asked[place].question: place for place in places}
-        self.answers = {asked[place].question: str(asked[place].answer).casefold() for place in places}
+        self.places: dict[str, int] = {}
+        self.answers: dict[str, str] = {}
+        for place in places:
+            row = asked[place]
+            self.places[row.question] = place
+            self.answers[row.question] = str(row.answer).casefold()
 
     def has(self, stated: Mapping[str, str]) -> bool:
         """Whether stated right answers, where there are any, are the image's."""

@@ -19,7 +19,8 @@ from halluscope.sanitize import short_repr
 
 # Fewer responses, or a lower share of them, are no sign that a rule does not fit a model. In 25 files of POPE's
 # responses that other projects published, at most 1.4 % are read otherwise.
-LEAST, LEAST_SHARE = 10, 0.05
+LEAST = 10
+LEAST_SHARE = 0.05
 
 # What the warning has in it, for those who show the difference in another way
 WARNING = r".* otherwise than .* reads them, such as "
@@ -52,14 +53,17 @@ def warn_if_read_otherwise(readings: Readings) -> None:
 
 
 def _message(readings: Readings, unlike: NDArray[np.int64]) -> str:
-    rule, strict = repr(readings.rule), repr(readings.strict)
+    rule = repr(readings.rule)
+    strict = repr(readings.strict)
     rows = len(readings.texts)
     row = _example(readings.texts, unlike)
     text = short_repr(readings.texts[row], 60)
     by_rule = _words(readings, readings.by_rule[row])
     by_strict = _words(readings, readings.by_strict[row])
-    answers = Counter(readings.by_strict.tolist())
-    unread = sum(count for answer, count in answers.items() if readings.word_of(answer) is None)
+    unread = 0
+    for answer, count in Counter(readings.by_strict.tolist()).items():
+        if readings.word_of(answer) is None:
+            unread += count
     unreadable = f", which cannot read {unread:,} of them" if unread else ""
     accuracy = readings.accuracy
     if accuracy is None:

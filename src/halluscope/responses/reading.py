@@ -142,9 +142,17 @@ USUAL = Reading()
 def read(responses: Sequence[Given], options: Reading = USUAL) -> list[Responses]:
     """Read the responses of several LVLMs, each with a name of its own."""
     sources = given.sources(responses, options.matching.sheet)
-    models = [_read(source, options) for source in sources]
-    names = given.names_of(sources, [model.name for model in models])
-    return [replace(model, name=name) for model, name in zip(models, names, strict=True)]
+    unnamed = []
+    models = []
+    for source in sources:
+        responses_of_model = _read(source, options)
+        unnamed.append(responses_of_model)
+        models.append(responses_of_model.name)
+    names = given.names_of(sources, models)
+    named = []
+    for responses_of_model, name in zip(unnamed, names, strict=True):
+        named.append(replace(responses_of_model, name=name))
+    return named
 
 
 def _read(source: Source, options: Reading) -> Responses:
@@ -343,13 +351,19 @@ def _with_known_columns(table: Table, columns: Sequence[str]) -> Table:
     text = text_column.first_named(first, columns)[1]
     more = {}
     if set(IDS).isdisjoint(first):
-        images = [name for name, value in first.items() if isinstance(value, str) and is_image_file(value)]
+        images = []
+        for name, value in first.items():
+            if isinstance(value, str) and is_image_file(value):
+                images.append(name)
         if len(images) == 1:
             more["image"] = table.cells(images[0])
     asks_nothing = set(QUESTIONS).intersection(first) <= {text}
     if asks_nothing:
         texts = set(TEXTS).union(columns, (text,))
-        questions = [name for name in first if name not in texts and _asks(table, name)]
+        questions = []
+        for name in first:
+            if name not in texts and _asks(table, name):
+                questions.append(name)
         if len(questions) == 1:
             more["question"] = table.cells(questions[0])
     holds_objects = any(isinstance(value, dict | list) for value in first.values())

@@ -29,7 +29,10 @@ from halluscope.responses.table import ABSENT, Table, kinds
 SYNONYMS = {"sampling": ("sampling", "category")}
 
 # What a response may state about its row: nothing, the same, something else, or something that cannot be compared
-SILENT, SAME, OTHER, STRANGE = range(4)
+SILENT = 0
+SAME = 1
+OTHER = 2
+STRANGE = 3
 
 # A list of one value stands for the value in these columns
 LISTS = (list, tuple, np.ndarray)
@@ -205,8 +208,10 @@ class Case:
             plain: Callable[[object], str] = plain_id
             if name in IMAGES or name in self.urls:
                 plain = plain_image
-            cells = self.responses.cells(name)
-            columns.append(["" if cell is None else plain(cell) for cell in cells])
+            texts = []
+            for cell in self.responses.cells(name):
+                texts.append("" if cell is None else plain(cell))
+            columns.append(texts)
         return self._by_row(columns)
 
 

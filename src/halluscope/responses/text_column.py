@@ -57,7 +57,10 @@ def by_name(table: Table, without: str = "") -> str:
         return listed
     if len(names) > 1 and not set(names).intersection(IDS + QUESTIONS):
         return ""
-    candidates = [name for name in _named_like_responses(names) if name not in TEXTS and name != without]
+    candidates = []
+    for name in _named_like_responses(names):
+        if name not in TEXTS and name != without:
+            candidates.append(name)
     candidates = _first_two_with_texts(table, candidates)
     if not candidates and not without:
         candidates = _first_two_with_texts(table, _named_otherwise(names))
@@ -240,7 +243,7 @@ def _instead_of(table: Table, facts: Facts, expected: Expected) -> Choice:
     # a caption beside right answers may be what people wrote
     if facts.right and column == CAPTION:
         raise ValueError(_refusal(table, facts, candidates))
-    return Choice(column, [_passed_over(facts, column), *_about_one_text(candidates[0])])
+    return Choice(column, [_passed_over(facts, column)] + _about_one_text(candidates[0]))
 
 
 def _varied(columns: Sequence[Facts]) -> list[Facts]:

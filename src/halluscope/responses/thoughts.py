@@ -12,19 +12,22 @@ from dataclasses import dataclass
 from halluscope.responses.naming import named
 from halluscope.validation import word
 
-REMOVED, KEPT = "removed", "kept"
+REMOVED = "removed"
+KEPT = "kept"
 THOUGHTS = (REMOVED, KEPT)
 
-COUNT, UNFINISHED = "thoughts", "unfinished_thoughts"  # keys of a result
+# Keys of a result
+COUNT = "thoughts"
+UNFINISHED = "unfinished_thoughts"
 
 TAGS = ("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "analysis", "seed:think")
-_MARKS = (
-    *((rf"<{tag}\s*>", rf"</{tag}\s*>") for tag in TAGS),
+_MARKS = [(rf"<{tag}\s*>", rf"</{tag}\s*>") for tag in TAGS]
+_MARKS += [
     (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
     (r"◁think▷", r"◁/think▷"),
     (r"\[THINK\]", r"\[/THINK\]"),
     (r"<unused94>", r"<unused95>"),
-)
+]
 _SIGNS = "<[◁"  # Each mark begins with one of them
 _FLAGS = re.IGNORECASE | re.DOTALL
 _OPENING = re.compile("|".join(f"({opening})" for opening, _ in _MARKS), _FLAGS)
@@ -77,11 +80,14 @@ def _answer(text: str) -> str | None:
     if _BARE_UNFINISHED.match(text):
         return None
     rest = _without_whole(text)
-    *_, last = [None, *_CLOSING.finditer(rest)]
-    rest = rest[last.end() :] if last else rest
+    closings = list(_CLOSING.finditer(rest))
+    if closings:
+        rest = rest[closings[-1].end() :]
     if _OPENING.search(rest):
         return None
-    return rest if rest == text else rest.strip()
+    if rest == text:
+        return text
+    return rest.strip()
 
 
 def _final_channel(text: str) -> str | None:
@@ -90,13 +96,18 @@ def _final_channel(text: str) -> str | None:
     if not openings:
         return None
     start = openings[-1].end()
-    end = _END_OF_MESSAGE.search(text, start)
-    return text[start : end.start() if end else len(text)].strip()
+    message = text[start:]
+    end = _END_OF_MESSAGE.search(message)
+    if end:
+        message = message[: end.start()]
+    return message.strip()
 
 
 def _without_whole(text: str) -> str:
     """Return a text without the thoughts that begin and end in it; each mark is searched for only once."""
-    parts, end, endless = [], 0, set()
+    parts = []
+    end = 0
+    endless = set()
     for opening in _OPENING.finditer(text):
         kind = opening.lastindex or 0
         if opening.start() < end or kind in endless:
@@ -107,7 +118,8 @@ def _without_whole(text: str) -> str:
         else:
             parts.append(text[end : opening.start()])
             end = closing.end()
-    return "".join([*parts, text[end:]])
+    parts.append(text[end:])
+    return "".join(parts)
 
 
 def choice(thoughts: str) -> dict[str, str]:

@@ -239,10 +239,13 @@ def _are_alike(lists: Sequence[Rows]) -> bool:
 
 def _about(part: Rows) -> tuple[str, ...]:
     """Return what rows are about: their ids, images and questions."""
-    names = [name for name in IDS + QUESTIONS if name not in TEXTS]
     facts = []
     for row in part.rows:
-        facts.append(str([row.get(name) for name in names]))
+        values = []
+        for name in IDS + QUESTIONS:
+            if name not in TEXTS:
+                values.append(row.get(name))
+        facts.append(str(values))
     return tuple(facts)
 
 
@@ -272,13 +275,14 @@ def _texts_in(parts: Sequence[Any]) -> list[str]:
 # Numbers beside rows
 
 
-def numbers(row: Row, *keys: Any) -> Iterator[tuple[Sequence[Any], float]]:
+def numbers(row: Row, outer: Sequence[Any] = ()) -> Iterator[tuple[Sequence[Any], float]]:
     """Yield the numbers in an object of objects, each with its keys from outside in."""
     for name, value in row.items():
+        keys = list(outer) + [name]
         if isinstance(value, Mapping):
-            yield from numbers(value, *keys, name)
+            yield from numbers(value, keys)
         elif is_number(value):
-            yield [*keys, name], value
+            yield keys, value
 
 
 def figures_in(row: Row) -> dict[str, float]:

@@ -381,7 +381,8 @@ def _number_of_question(case: Case, place: int, numbers: Sequence[int]) -> int:
         if any(question in text for text in texts):
             fitting.append((len(question), number))
     if fitting:  # a question may begin with another one
-        return max(fitting, key=lambda fit: fit[0])[1]
+        _, number = max(fitting, key=lambda fit: fit[0])
+        return number
     question = " or ".join(short_repr(text, 120) for text in texts) or "no question"
     if not numbers:
         raise UnknownId(
@@ -452,31 +453,21 @@ def by_content(case: Case, rows_of: FindRows = image_by_image) -> Pairs | None:
     """Match by the questions that responses state, set after set; None where these do not decide."""
     identity = case.identity
     sets = identity.sets(case.rows)
-    images = case.stated_images
-    questions = case.stated_questions
-    keys = list(zip(images, questions, strict=False))
     answered: list[Any] = []
     needed = 0
     lacking: list[tuple[Sequence[Any], int]] = []
-    while len(answered) < len(questions):
+    while len(answered) < len(case):
         first = len(answered)
-        runs: dict[str, list[Any]] = {}
-        for name, rows in sets.items():
-            if images:
-                runs[name] = _run_by_image(rows, keys[first:], identity.target)
-            else:
-                runs[name] = _run(rows, questions[first:], rows_of, identity.target)
-        longest = max((len(run) for run in runs.values()), default=0)
-        if images and longest and all(len(rows) > longest for rows in sets.values()):
-            _check_not_repeated(case, keys, first, longest)
-        best = [name for name, run in runs.items() if len(run) == longest]
-        if not longest or len(best) > 1:
+        runs = {name: _run(case, rows, first, rows_of) for name, rows in sets.items()}
+        _check_not_repeated(case, sets, runs, first)
+        best = _longest(runs)
+        if best is None:
             return None
-        rows = sets.pop(best[0])
-        run = runs[best[0]]
+        rows = sets.pop(best)
+        run = runs[best]
         answered += run
         if len(run) < len(rows):
-            prompts = case.responses.first_texts(case.questions, range(first, first + longest))
+            prompts = case.responses.first_texts(case.questions, range(first, len(answered)))
             if identity.version_of(run, prompts):
                 rows = run
         rows = [row for row in rows if identity.wanted(row)]
@@ -491,21 +482,51 @@ def by_content(case: Case, rows_of: FindRows = image_by_image) -> Pairs | None:
         if id(row) in places_of_rows:
             rows.append(row)
             places.append(places_of_rows[id(row)])
-    way = f"{IMAGE if images else ORDER} and {QUESTION}"
+    way = f"{IMAGE if case.stated_images else ORDER} and {QUESTION}"
     return agreeing(case, way, rows, places, needed)
 
 
-def _check_not_repeated(case: Case, keys: Sequence[Hashable], first: int, count: int) -> None:
-    """Check that not all of the next responses are about the same as earlier ones."""
-    if set(keys[first : first + count]) <= set(keys[:first]):
+def _longest(runs: Mapping[str, Sequence[Any]]) -> str | None:
+    """Return the set with the longest run; None if there is none, or several are as long."""
+    lengths = [len(run) for run in runs.values()]
+    longest = max(lengths, default=0)
+    if longest == 0 or lengths.count(longest) > 1:
+        return None
+    return list(runs)[lengths.index(longest)]
+
+
+def _check_not_repeated(
+    case: Case, sets: Mapping[str, Sequence[Any]], runs: Mapping[str, Sequence[Any]], first: int
+) -> None:
+    """Check that not all responses of a run that answers no set whole are about the same as earlier ones."""
+    if not case.stated_images:
+        return
+    longest = max(map(len, runs.values()), default=0)
+    shortest_set = min(map(len, sets.values()), default=0)
+    if longest == 0 or longest >= shortest_set:
+        return
+    keys = list(zip(case.stated_images, case.stated_questions, strict=True))
+    if set(keys[first : first + longest]) <= set(keys[:first]):
         raise Repeated(
             f"{case.where(first)} has the image and the question of an earlier response; expected one "
             "response per row. Remove one of them."
         )
 
 
-def _run(rows: Sequence[Any], questions: Sequence[str], rows_of: FindRows, target: str) -> list[Any]:
-    """Return the rows of a set that the first responses answer, by their questions alone."""
+def _run(case: Case, rows: Sequence[Any], first: int, rows_of: FindRows) -> list[Any]:
+    """Return the rows of a set that the responses from the `first` on answer, up to one that fits no row.
+
+    Args:
+        case: the responses.
+        rows: the rows of the set.
+        first: the place of the first response.
+        rows_of: finds rows by questions alone, where responses state no image.
+    """
+    target = case.identity.target
+    questions = case.stated_questions[first:]
+    if case.stated_images:
+        keys = list(zip(case.stated_images[first:], questions, strict=True))
+        return _run_by_image(rows, keys, target)
     asked_rows = []
     for row in rows:
         asked_rows.append(Asked(images_of(row), question_of(row), getattr(row, target, "")))

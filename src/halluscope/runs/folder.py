@@ -18,6 +18,7 @@ import math
 import platform
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
@@ -34,7 +35,7 @@ from halluscope.errors import RunError
 from halluscope.files.opening import PACKED, ending, json_rows, leads_out, read_json, read_text
 from halluscope.files.writing import check_new, json_line, new_folder
 from halluscope.judging.cache import Record
-from halluscope.judging.judge import KnownJudge, is_greedy
+from halluscope.judging.judge import KnownJudge
 from halluscope.judging.verdicts import ITEMS, RUN
 from halluscope.judging.votes import VoteResult
 from halluscope.metric import Result
@@ -72,6 +73,8 @@ MATCHED = (
     "figures",
     "built",
 )
+
+MOST_ASKED = 5  # prompts that are noted
 
 FORM = 1  # the version of the folder's format; other versions are not read
 
@@ -165,13 +168,15 @@ def _facts(run: Run, folder: Path) -> dict[str, Any]:
     facts.update(run.about)
     facts["rows"] = len(run.found)
     facts["matched"] = {name: getattr(matched, name) for name in MATCHED}
+    # the prompts that the responses say were asked, each with its number of responses
+    facts["asked"] = Counter(matched.asked).most_common(MOST_ASKED)
     facts["voters"] = None
     facts["grader"] = None
     if run.record.poll:
         facts["voters"] = run.record.poll.metadata
     judge = run.record.judge
     if judge:
-        facts["grader"] = (judge.key, is_greedy(judge))
+        facts["grader"] = (judge.key, judge.greedy)
     facts["options"] = _with_copies(run.benchmark, run.options, folder)
     facts[INPUTS] = _with_copies(run.benchmark, whole, folder)
     return facts
@@ -401,8 +406,7 @@ def _read_record(folder: Path, facts: Values, lines: Sequence[Values]) -> Record
         record.poll = VoteResult.read([line[BALLOTS] for line in lines], facts["voters"])
     if facts["grader"]:
         key, greedy = facts["grader"]
-        record.judge = KnownJudge(key, greedy)
-        record.read(reply for _, reply in json_rows(folder / REPLIES))
+        record.read(KnownJudge(key, greedy), (reply for _, reply in json_rows(folder / REPLIES)))
     return record
 
 

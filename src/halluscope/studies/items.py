@@ -133,14 +133,14 @@ def values_of(runs: Mapping[str, Run], rows: Mapping[str, Sequence[int]], score:
 
 def table_of(run: Run, rows: Sequence[int], measured: Measured) -> list[dict[str, Any]]:
     """Return what is known and measured of each row."""
-    shown = view(run)
+    items = view(run)
     is_suspect = measured.is_suspect
     table = []
     for number, row in enumerate(rows):
         values = run.found[row]
         item: dict[str, Any] = {
-            "id": shown[row].id,
-            "question": shown[row].question,
+            "id": items[row].id,
+            "question": items[row].question,
             "label": values.get(run.benchmark.target, values.get("label")),
         }
         item.update(measured.of(number))

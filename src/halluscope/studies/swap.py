@@ -1,7 +1,7 @@
 """What another judge of the same responses changes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,20 @@ from halluscope.stats.ratios import Floats, kappa, wilson
 # The most values that a row's score may have for a kappa: verdicts and ratings have few, shares have many
 MOST_VALUES = 10
 
-# LVLM -> its responses by the first judge, and by the second
-Pairs = Mapping[str, tuple[Rescored, Rescored]]
+# What names of runs end in
+BY_FIRST = ", judge 1"
+BY_SECOND = ", judge 2"
+
+
+@dataclass(frozen=True)
+class Both:
+    """The responses of an LVLM by both judges."""
+
+    first: Rescored
+    second: Rescored
+
+
+Pairs = Mapping[str, Both]  # by LVLM
 
 
 def swap(first: str | Path, second: str | Path, scores: Sequence[str], resampling: Bootstrap) -> Printed:
@@ -37,73 +49,79 @@ def swap(first: str | Path, second: str | Path, scores: Sequence[str], resamplin
         difference with a paired interval; `ranks`, for two LVLMs or more, each one's rank by both judges, and
         Kendall's tau with an interval; `judges`, what differs in the two judges' signatures.
     """
-    runs = runs_of(first, second)
-    names = list(runs)
-    benchmark, pairs = pairs_of(runs, resampling)
-    parts = [part for pair in pairs.values() for part in pair]
-    wanted = wanted_scores(benchmark, scores, parts)
+    runs = runs_by_judge(first, second)
+    parts = rescored(runs, resampling)
+    pairs = pairs_of(parts)
+    benchmark = benchmark_of(runs)
     agreement = []
-    for name in names:
-        for row in agreement_of(benchmark, pairs[name]):
+    for name, pair in pairs.items():
+        for row in agreement_of(benchmark, pair):
             agreement.append({"model": name, **row})
     differences = []
-    for score in wanted:
-        for name, (by_first, by_second) in pairs.items():
-            differences.append(by_first.against(by_second, score, (name, name), resampling.level))
     ranks = []
-    if len(pairs) > 1:
-        ranks = [ranks_of(benchmark, score, pairs, resampling) for score in wanted]
+    for score in wanted_scores(benchmark, scores, list(parts.values())):
+        for name, pair in pairs.items():
+            differences.append(pair.first.against(pair.second, score, (name, name), resampling.level))
+        if len(pairs) > 1:
+            ranks.append(ranks_of(benchmark, score, pairs, resampling))
+    pair = next(iter(pairs.values()))
     values: dict[str, Any] = {
-        "rows": len(parts[0].run.found),
+        "rows": len(pair.first.run.found),
         "agreement": agreement,
         "scores": [score_of(compared) for compared in differences],
         "ranks": ranks,
-        "judges": unlike(parts[:2]),
+        "judges": unlike([pair.first, pair.second]),
     }
     return Printed(values, report(values, differences, benchmark), values["scores"])
 
 
-def runs_of(first: str | Path, second: str | Path) -> dict[str, tuple[Run, Run]]:
-    """Return each LVLM's runs by both judges."""
-    ours = checked([first])
-    theirs = checked([second])
-    if len(ours) == len(theirs) == 1:
-        theirs = dict(zip(ours, theirs.values(), strict=True))
-    alone = ours.keys() ^ theirs.keys()
+def runs_by_judge(first: str | Path, second: str | Path) -> dict[str, Run]:
+    """Return the runs by both judges, each by the name of its LVLM and judge."""
+    by_first = checked([first])
+    by_second = checked([second])
+    if len(by_first) == len(by_second) == 1:
+        by_second = dict(zip(by_first, by_second.values(), strict=True))
+    alone = by_first.keys() ^ by_second.keys()
     if alone:
         raise RunError(
             f"Only one of the two judges has a run of {short_repr(min(alone))}; expected runs of the same response "
             "files by both."
         )
-    return {name: (run, theirs[name]) for name, run in ours.items()}
+    runs = {}
+    for name, run in by_first.items():
+        runs[name + BY_FIRST] = run
+        runs[name + BY_SECOND] = by_second[name]
+    return runs
 
 
-def pairs_of(runs: Mapping[str, tuple[Run, Run]], resampling: Bootstrap) -> tuple[Benchmark, Pairs]:
-    """Return the runs on the rows that all of them have; both judges must have judged the same responses."""
-    by_judge = {}
-    for name, pair in runs.items():
-        for judge, run in enumerate(pair, start=1):
-            by_judge[f"{name}, judge {judge}"] = run
-    parts = rescored(by_judge, resampling)
+def pairs_of(parts: Mapping[str, Rescored]) -> Pairs:
+    """Pair runs on the same rows; both judges must have judged the same responses."""
     pairs = {}
-    for name in runs:
-        pairs[name] = (parts[f"{name}, judge 1"], parts[f"{name}, judge 2"])
-        check_responses(name, pairs[name])
-    return benchmark_of(by_judge), pairs
+    for name, part in parts.items():
+        if not name.endswith(BY_FIRST):
+            continue
+        model = name.removesuffix(BY_FIRST)
+        pairs[model] = Both(part, parts[model + BY_SECOND])
+        check_responses(model, pairs[model])
+    return pairs
 
 
-def check_responses(name: str, pair: tuple[Rescored, Rescored]) -> None:
+def check_responses(model: str, pair: Both) -> None:
     """Check that both judges judged the same responses."""
-    texts, others = (part.run.ready.matched.texts for part in pair)
-    differing = sum(text != other for text, other in zip(texts, others, strict=True))
+    texts = pair.first.run.ready.matched.texts
+    texts_of_second = pair.second.run.ready.matched.texts
+    differing = 0
+    for text, text_of_second in zip(texts, texts_of_second, strict=True):
+        differing += text != text_of_second
     if differing:
         raise RunError(
-            f"{differing:,} of {len(texts):,} responses of {short_repr(name)} differ between the two runs; expected "
+            f"{differing:,} of {len(texts):,} responses of {short_repr(model)} differ between the two runs; expected "
             "one file of responses, scored by two judges. `halluscope compare` compares LVLMs."
         )
 
 
 def score_of(compared: Compared) -> dict[str, Any]:
+    """Return a score by both judges, as JSON has it."""
     return {
         "model": compared.names[0],
         "score": compared.score,
@@ -112,26 +130,30 @@ def score_of(compared: Compared) -> dict[str, Any]:
     }
 
 
-def agreement_of(benchmark: Benchmark, pair: tuple[Rescored, Rescored]) -> Iterator[dict[str, Any]]:
+def agreement_of(benchmark: Benchmark, pair: Both) -> Iterator[dict[str, Any]]:
     """Yield how often rows have the same value, for each score of a row; for lists of classes, of all mentions."""
-    rows, others = (part.run.found for part in pair)
     for name in benchmark.means:
-        values = np.array([row.get(name) for row in rows], dtype=float)  # NaN for None
-        other_values = np.array([row.get(name) for row in others], dtype=float)
-        is_known = ~(np.isnan(values) | np.isnan(other_values))
-        values = values[is_known]
-        other_values = other_values[is_known]
+        by_first = values_of(pair.first, name)
+        by_second = values_of(pair.second, name)
+        is_known = ~(np.isnan(by_first) | np.isnan(by_second))
+        by_first = by_first[is_known]
+        by_second = by_second[is_known]
         likeness = np.nan
-        if len(np.unique(np.concatenate([values, other_values]))) <= MOST_VALUES:
-            likeness = kappa(values, other_values)
-        if len(values):
-            yield share_of(name, int((values == other_values).sum()), len(values), likeness)
-    mentioned = mentions_of(rows)
-    also_mentioned = mentions_of(others)
-    if mentioned is not None and also_mentioned is not None:
-        either = len(mentioned | also_mentioned)
-        if either:
-            yield share_of("mentions", len(mentioned & also_mentioned), either, np.nan)
+        if len(np.unique(np.concatenate([by_first, by_second]))) <= MOST_VALUES:
+            likeness = kappa(by_first, by_second)
+        if len(by_first):
+            yield share_of(name, int((by_first == by_second).sum()), len(by_first), likeness)
+    mentions = mentions_of(pair.first.run.found)
+    mentions_by_second = mentions_of(pair.second.run.found)
+    if mentions is not None and mentions_by_second is not None:
+        total = len(mentions | mentions_by_second)
+        if total:
+            yield share_of("mentions", len(mentions & mentions_by_second), total, np.nan)
+
+
+def values_of(part: Rescored, score: str) -> Floats:
+    """Return each row's value of a score, NaN where it has none: [rows]."""
+    return np.array([row.get(score) for row in part.run.found], dtype=np.float64)
 
 
 def mentions_of(rows: Sequence[Values]) -> set[tuple[int, str]] | None:
@@ -140,22 +162,34 @@ def mentions_of(rows: Sequence[Values]) -> set[tuple[int, str]] | None:
     for number, row in enumerate(rows):
         if not row.keys() >= set(OUTCOMES):
             return None
-        for name in [*row["found"], *row["hallucinated"]]:
+        for name in row["found"] + row["hallucinated"]:
             mentions.add((number, name))
     return mentions
 
 
 def share_of(score: str, same: int, total: int, likeness: float) -> dict[str, Any]:
+    """Return in how many rows both judges give the same."""
     low, high = wilson(same, total)
     return {"score": score, "of": total, "same": same / total, "low": low, "high": high, "kappa": likeness}
 
 
 def ranks_of(benchmark: Benchmark, score: str, pairs: Pairs, resampling: Bootstrap) -> dict[str, Any]:
     """Return each LVLM's rank by both judges, from 1, and Kendall's tau of the two rankings with its interval."""
-    sign = 1 if benchmark.direction(score) == LOWER else -1
-    values = np.array([[sign * part.scores[score] for part in pair] for pair in pairs.values()])
-    draws = np.array([[drawn(part.left_out[score], resampling) for part in pair] for pair in pairs.values()])
-    low, high = resampling.interval(tau(draws))
+    sign = -1
+    if benchmark.direction(score) == LOWER:
+        sign = 1
+    rows = []
+    draws = []
+    for pair in pairs.values():
+        rows.append([sign * pair.first.scores[score], sign * pair.second.scores[score]])
+        draws.append(
+            [
+                resampled(pair.first.left_out[score], resampling),
+                resampled(pair.second.left_out[score], resampling),
+            ]
+        )
+    values = np.array(rows)
+    low, high = resampling.interval(tau(np.array(draws)))
     ranks = 1 + (values[:, None] > values[None]).sum(axis=1)
     return {
         "score": score,
@@ -164,7 +198,7 @@ def ranks_of(benchmark: Benchmark, score: str, pairs: Pairs, resampling: Bootstr
     }
 
 
-def drawn(score: LeftOut, resampling: Bootstrap) -> Floats:
+def resampled(score: LeftOut, resampling: Bootstrap) -> Floats:
     """Return a score of resampled clusters [resamples]: what a cluster adds to it counts as often as it is drawn."""
     clusters = len(score.without)
     adds = (clusters - 1) / clusters * (score.moved - score.moved.mean())
@@ -173,7 +207,9 @@ def drawn(score: LeftOut, resampling: Bootstrap) -> Floats:
 
 def tau(values: Floats) -> Floats:
     """Return Kendall's tau-a of two rankings [LVLMs, 2, resamples], per resample."""
-    signs = [np.sign(first - second).prod(axis=0) for first, second in combinations(values, 2)]
+    signs = []
+    for first, second in combinations(values, 2):
+        signs.append(np.sign(first - second).prod(axis=0))
     return np.asarray(np.mean(signs, axis=0), dtype=np.float64)
 
 
@@ -188,8 +224,7 @@ def report(values: Values, differences: Sequence[Compared], benchmark: Benchmark
         line += cells_of(compared, benchmark)
         line.append(p_value(compared.by.p))
         scores.append(line)
-    judges = ["1st judge", "2nd judge"]
-    header = ["responses", "score", *judges, "diff", "p"]
+    header = ["responses", "score", "1st judge", "2nd judge", "diff", "p"]
     blocks: list[Table | Notes] = [
         Table(
             "agreement",
@@ -201,10 +236,12 @@ def report(values: Values, differences: Sequence[Compared], benchmark: Benchmark
         Table("scores", header, scores, left=2, intervals=("diff",)),
     ]
     for ranking in values["ranks"]:
-        rows = [[name, *ranks] for name, ranks in ranking["ranks"].items()]
-        blocks.append(Table("ranks", [f"by {ranking['score']}", *judges], rows))
-        shown = "{value:.2f} ({low:.2f} to {high:.2f})".format(**ranking["tau"])
-        blocks.append(Notes([f"Kendall's tau of the two rankings is {shown}"]))
+        rows: list[list[Cell]] = []
+        for name, (rank, rank_by_second) in ranking["ranks"].items():
+            rows.append([name, rank, rank_by_second])
+        blocks.append(Table("ranks", [f"by {ranking['score']}", "1st judge", "2nd judge"], rows))
+        ends = "{value:.2f} ({low:.2f} to {high:.2f})".format(**ranking["tau"])
+        blocks.append(Notes([f"Kendall's tau of the two rankings is {ends}"]))
     lines = [f"{values['rows']:,} rows that all runs have."]
     for name, (by_first, by_second) in values["judges"].items():
         lines.append(f"{name} is {by_first} and {by_second}")

@@ -1,7 +1,7 @@
 """HQM as a metric: the indicators of reliability and validity."""
 
 from halluscope.benchmark import Benchmark, Score
-from halluscope.reliability.hqm import compute
+from halluscope.stats.indicators import compute
 
 __all__ = ["METRIC", "Hqm", "compute"]
 

@@ -8,12 +8,11 @@ import hashlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from halluscope import options as declarations
 from halluscope import vocabularies
 from halluscope.benchmark import Dataset, Judges, Score
 from halluscope.benchmarks.throne import counting, yes_shares
@@ -26,7 +25,6 @@ from halluscope.judging.votes import IGNORED, OTHER, UNASKED, VoteResult
 from halluscope.metric import Metric, Options, Scores
 from halluscope.options import Option, check_effect, option, takes, usual_values
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
-from halluscope.responses.thoughts import REMOVED, take_out
 from halluscope.signature import changed, data_of_objects
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.counts import Tables
@@ -34,9 +32,6 @@ from halluscope.stats.intervals import Counts
 from halluscope.stats.tallies import rows_of
 from halluscope.validation import Id, array, class_names, ids, paired, texts, whole
 from halluscope.vocabularies import Vocabulary
-
-if TYPE_CHECKING:  # imported at first use
-    from halluscope.reliability.certificate import Judgement
 
 
 @dataclass(frozen=True)
@@ -396,27 +391,6 @@ def compute(
     if cells is not None:
         result["cells_of"] = cells_of
     return result
-
-
-def judge(
-    predictions: Sequence[str],
-    references: Sequence[Sequence[str]],
-    *,
-    vocabulary: str | Sequence[str] | Vocabulary = "coco",
-    thoughts: str = REMOVED,
-    **judging: Any,
-) -> "Judgement":
-    """Ask the judges without scoring; the arguments are those of `compute`."""
-    from halluscope.reliability.certificate import Judgement
-
-    responses, references = paired(predictions, references)
-    without_thoughts = take_out(responses, thoughts).texts
-    classes = vocabularies.load(vocabulary)
-    present = classes.presence(class_names(references))
-    poll = declarations.build(VoteOptions, judging, "throne")
-    questions = questions_of(poll.questions)
-    votes = poll.collect_votes(without_thoughts, present, classes, questions)
-    return Judgement(without_thoughts, present, classes, questions, votes)
 
 
 # What is checked before anybody is asked

@@ -14,7 +14,7 @@ import numpy as np
 
 from halluscope.cores import map_texts
 from halluscope.judging import votes
-from halluscope.judging.judge import Answered, Pairs
+from halluscope.judging.judge import Answered, Pairs, Voter
 from halluscope.judging.lexical import absence, across, rules, spelling
 from halluscope.judging.lexical.cues import Reading
 from halluscope.judging.lexical.sentences import Candidate, Compound, Sentence, sentences
@@ -50,7 +50,7 @@ class Mention:
     rule: str = ""  # the rule that takes the mention back, such as "negated"; "" if the object is implied
 
 
-class LexicalJudge:
+class LexicalJudge(Voter):
     """Votes yes if a text mentions a class and no rule takes the mention back.
 
     Only the class that a question asks about matters, not the question's wording.
@@ -89,7 +89,11 @@ class LexicalJudge:
             | {(verb,) for verb in GRAMMAR.inverted}
         )
         known = json.dumps([words, tables()], sort_keys=True)
-        self.key = f"lexical-{RULES_VERSION}-{hashlib.sha256(known.encode()).hexdigest()[:8]}"
+        self._digest = hashlib.sha256(known.encode()).hexdigest()[:8]
+
+    @property
+    def key(self) -> str:
+        return f"lexical-{RULES_VERSION}-{self._digest}"
 
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
         """Vote on each pair once; a text is read once for all its questions, also for those of a later call."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from halluscope.errors import JudgeUnavailable
-from halluscope.judging.judge import Judge, Pairs
+from halluscope.judging.judge import MAX_TOKENS, ChatJudge, Pairs, Schema, Voter
 from halluscope.judging.models import weights
 from halluscope.judging.models.language_model import Ids, LanguageModelJudge
 from halluscope.judging.models.ray_pool import RayPool
@@ -49,7 +49,8 @@ class Seq2SeqJudge(LanguageModelJudge):
                 f"The checker {short_repr(weights.name)} is not an encoder-decoder; expected one such as "
                 "MiniCheck's on FLAN-T5 (lytang/MiniCheck-Flan-T5-Large). Name an instruct model without 'checker:'."
             )
-        self.rule, self.claims = "label" if checks else "whole", checks
+        self.rule = "label" if checks else "whole"
+        self.claims = checks
         super().__init__(weights, device)
 
     def _check(self, tokenizer: Any) -> None:
@@ -66,19 +67,25 @@ class Seq2SeqJudge(LanguageModelJudge):
         This needs a tokenizer that splits a prompt between the two, as T5's does at white space. The first prompt about
         a text shows whether it does; if not, all prompts about that text are tokenized whole.
         """
-        visible, asked = self._visible(texts, pairs), np.unique(pairs[:, 1]).tolist()
-        tails = dict(zip(asked, self._tokenized([questions[i].parts[2] for i in asked]), strict=True))
-        heads: dict[tuple[int, str], Ids] = {}
-        found: list[Ids] = []
+        visible = self._visible(texts, pairs)
+        question_numbers = np.unique(pairs[:, 1]).tolist()
+        ends = self._tokenized([questions[question].end for question in question_numbers])
+        end_of = dict(zip(question_numbers, ends, strict=True))
+        # the beginning of a text's prompts, by text and frame; empty if the tokenizer splits no prompt there
+        beginnings: dict[tuple[int, str], Ids] = {}
+        prompts: list[Ids] = []
         for text, question in pairs.tolist():
-            beginning, tail = (text, questions[question].frame), tails[question]
-            if head := heads.get(beginning):
-                found.append(head + tail)
+            place = (text, questions[question].frame)
+            end = end_of[question]
+            if beginnings.get(place):
+                prompts.append(beginnings[place] + end)
                 continue
-            (whole,) = self._tokenized([self.prompt(visible[text], questions[question])])
-            found.append(whole)
-            heads.setdefault(beginning, whole[: -len(tail)] if whole[-len(tail) :] == tail else [])
-        return found
+            (prompt,) = self._tokenized([self.prompt(visible[text], questions[question])])
+            prompts.append(prompt)
+            if place not in beginnings:
+                splits_there = prompt[-len(end) :] == end
+                beginnings[place] = prompt[: -len(end)] if splits_there else []
+        return prompts
 
 
 # Fixes the date for chat templates that state it, because votes depend on it (the date is Llama 3.2's own example)
@@ -114,9 +121,9 @@ class CausalJudge(LanguageModelJudge):
             raise self._broken("leaves out the prompt")
         return str(chat)
 
-    def _broken(self, what: str) -> JudgeUnavailable:
+    def _broken(self, trouble: str) -> JudgeUnavailable:
         return JudgeUnavailable(
-            f"The chat template of the judge {short_repr(self.weights.name)} {what}; expected one that accepts a "
+            f"The chat template of the judge {short_repr(self.weights.name)} {trouble}; expected one that accepts a "
             "user's turn in plain text. Use another model, or fix the template in its folder."
         )
 
@@ -126,23 +133,30 @@ class CausalJudge(LanguageModelJudge):
                 f"The judge {self.weights.name!r} has no chat template; expected an instruct or chat model."
             )
 
-    def _votes(self, ids: Sequence[Ids], texts: Any) -> Iterator[tuple[Any, list[int]]]:
+    def _votes(self, prompts: Sequence[Ids], texts: Any) -> Iterator[tuple[Any, list[int]]]:
         rows_about: dict[int, list[int]] = defaultdict(list)
         for row, text in enumerate(texts.tolist()):
             rows_about[text].append(row)
-        spread = self.spread if "position_ids" in self._parameters else 0
-        alone: list[int] = []
+        alone: list[int] = []  # the prompts that are read whole
         for rows in rows_about.values():
-            prefix = common_prefix([ids[row] for row in rows]) if len(rows) >= SHARED_FROM else []
-            cache = self._shared(prefix) if prefix else None
-            if cache is None:
+            prefix: Ids = []
+            if len(rows) >= SHARED_FROM:
+                prefix = common_prefix([prompts[row] for row in rows])
+            state = self._shared(prefix) if prefix else None
+            if state is None:
                 alone += rows
                 continue
-            own = [ids[row][len(prefix) :] for row in rows]
-            for part, codes in self._decided(self._blocks(own, len(prefix), spread), cache):
+            ends = [prompts[row][len(prefix) :] for row in rows]
+            for part, codes in self._votes_after(state, ends, len(prefix)):
                 yield np.array(rows)[part], codes
-        for part, codes in super()._votes([ids[row] for row in alone], texts[alone]):
+        for part, codes in super()._votes([prompts[row] for row in alone], texts[alone]):
             yield np.array(alone)[part], codes
+
+    def _votes_after(self, state: Any, ends: Sequence[Ids], length: int) -> Iterator[tuple[Any, list[int]]]:
+        """Yield numbers of prompts and their votes, batch by batch, from the state of the beginning that they share."""
+        spread = self.spread if "position_ids" in self._parameters else 0
+        for rows, block in self._blocks(ends, room=length, spread=spread):
+            yield rows, self._in_memory(lambda part: self._decide(self._voting.begin(part, state)), block)
 
     def _shared(self, prefix: Ids) -> Any:
         """Return the model's cache of a prefix; None, with a warning, if several prompts cannot continue from it.
@@ -170,25 +184,72 @@ def common_prefix(prompts: Sequence[Ids]) -> Ids:
 
     It is enough to compare the first and the last in sorted order, because these differ the most.
     """
-    first, last = min(prompts)[:-1], max(prompts)[:-1]
-    length = next((i for i, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), None)
-    return first[: min(len(first), len(last)) if length is None else length]
+    first = min(prompts)[:-1]
+    last = max(prompts)[:-1]
+    for place, (token, other_token) in enumerate(zip(first, last, strict=False)):
+        if token != other_token:
+            return first[:place]
+    return first[: len(last)]
 
 
 def local_judge(
-    model: str, device: str | None = None, workers: int = 0, found: Weights | None = None
-) -> Judge:
-    """Return a model's judge, without loading it yet; a model is a Hub id, a folder or a GGUF file.
+    model: str, device: str | None = None, workers: int = 0, known: Weights | None = None
+) -> Voter:
+    """Return a model's judge, without loading it yet.
 
-    With "checker:" before it, the judge is a checker. The other arguments are those of `VoteOptions`.
+    Args:
+        model: a Hub id, a folder or a GGUF file; with "checker:" before it, the judge is a checker.
+        device: as in `VoteOptions`.
+        workers: as in `VoteOptions`.
+        known: the model's weights, if they are known.
     """
-    checks, name = model.startswith(CHECKER), model.removeprefix(CHECKER)
-    found = found or weights.find(name)
+    checks = model.startswith(CHECKER)
+    name = model.removeprefix(CHECKER)
+    model_weights = known or weights.find(name)
     if workers:
-        # a worker has another working directory
-        there = str(path_of(name).resolve()) if is_there(name) else name
-        make = partial(local_judge, f"{CHECKER * checks}{there}", device)
-        return RayPool(make, found.name, workers, not (device or "").startswith("cpu"))
-    if found.is_encoder_decoder or checks:
-        return Seq2SeqJudge(found, device, checks)
-    return CausalJudge(found, device)
+        if is_there(name):  # a worker has another working directory
+            name = str(path_of(name).resolve())
+        if checks:
+            name = f"{CHECKER}{name}"
+        on_gpus = not (device or "").startswith("cpu")
+        return RayPool(partial(local_judge, name, device), model_weights.name, workers, on_gpus)
+    if model_weights.is_encoder_decoder or checks:
+        return Seq2SeqJudge(model_weights, device, checks)
+    return CausalJudge(model_weights, device)
+
+
+class LocalChat(ChatJudge):
+    """A model on this machine that replies to whole prompts, with greedy decoding."""
+
+    greedy = True
+
+    def __init__(self, model: str, max_tokens: int = MAX_TOKENS, device: str | None = None) -> None:
+        model_weights = weights.find(model)
+        self._max_tokens = max_tokens
+        self._model: LanguageModelJudge
+        if model_weights.is_encoder_decoder:
+            self._model = Seq2SeqJudge(model_weights, device)
+        else:
+            self._model = CausalJudge(model_weights, device)
+
+    @property
+    def key(self) -> str:
+        return (
+            f"{self._model.weights.key}:{self._model.precision}:temperature=0:max_tokens={self._max_tokens}"
+        )
+
+    def replies(
+        self,
+        prompts: Sequence[str],
+        schemas: Sequence[Schema | None] = (),
+        seeds: Sequence[int] = (),
+    ) -> Iterator[tuple[int, str | None]]:
+        """Reply to each prompt, the shortest first; schemas and seeds do not matter."""
+        for index, reply in self._model.replies(prompts, self._max_tokens):
+            if reply is None:
+                self.failures[f"longer than {self._max_tokens} tokens, or no room for as many"] += 1
+            yield index, reply
+
+    def close(self) -> None:
+        """Free the model's memory."""
+        self._model.close()

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from halluscope.errors import JudgeUnavailable, needs
-from halluscope.judging.judge import Answered, Pairs
+from halluscope.judging.judge import Answered, Pairs, Voter
 from halluscope.judging.models import gguf_files
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
@@ -48,7 +48,7 @@ Reply = tuple[int, ...]
 T = TypeVar("T")
 
 
-class LanguageModelJudge:
+class LanguageModelJudge(Voter):
     """A language model that reads each prompt on its own.
 
     By default it runs on a GPU if there is one, in bfloat16 on CUDA if the card computes it (T5 overflows in float16),
@@ -58,16 +58,15 @@ class LanguageModelJudge:
     rule: str  # the name of the rule that reads a reply as a vote
     auto_class: str  # the class of transformers that loads the model
     adds_special_tokens = True
-    stored = True
     claims = False
 
     def __init__(self, weights: Weights, device: str | None = None) -> None:
-        with needs(
-            f"The judge {weights.name!r}", "judge", " The judge 'lexical' needs neither torch nor a model."
-        ):
+        hint = " The judge 'lexical' needs neither torch nor a model."
+        with needs(f"The judge {weights.name!r}", "judge", hint):
             import torch
             import transformers
-        self._torch, self._transformers = torch, transformers
+        self._torch = torch
+        self._transformers = transformers
         self.weights = weights
         self.device, self.dtype = placed(device)
         on_gpu = self.device.type == "cuda"
@@ -77,21 +76,29 @@ class LanguageModelJudge:
         # By how many tokens questions about one text may differ in length in a batch: on a GPU a small batch costs as
         # much as a larger one, and a CPU computes the padding too
         self.spread = 32 if on_gpu else 0
-        self.key = f"{weights.key}:{str(self.dtype).removeprefix('torch.')}:{self.rule}"
         self._model: Any = None
         self._tokenizer: Any = None
         # what generates replies token by token, and what does so faster for votes: classes of `steps`
         self._replying: Any = None
         self._voting: Any = None
 
+    @property
+    def key(self) -> str:
+        return f"{self.weights.key}:{self.precision}:{self.rule}"
+
+    @property
+    def precision(self) -> str:
+        """The precision that the model computes in, such as "float32"."""
+        return str(self.dtype).removeprefix("torch.")
+
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
         """Vote on each pair, in batches of prompts of equal length, the shortest texts first."""
         self.load()
         lengths = np.array([len(text) for text in texts])[pairs[:, 0]]
         pools = np.split(np.argsort(lengths, kind="stable"), range(self.pool, len(pairs), self.pool))
-        read = ((pool, self.tokens(texts, questions, pairs[pool])) for pool in pools)
-        for pool, ids in self._prepared(read):
-            for rows, codes in self._votes(ids, pairs[pool, 0]):
+        tokenized = ((pool, self.tokens(texts, questions, pairs[pool])) for pool in pools)
+        for pool, prompts in self._prepared(tokenized):
+            for rows, codes in self._votes(prompts, pairs[pool, 0]):
                 yield pool[rows], np.array(codes, dtype=np.int8)
 
     def replies(self, prompts: Sequence[str], max_new_tokens: int) -> Iterator[tuple[int, str | None]]:
@@ -100,19 +107,24 @@ class LanguageModelJudge:
         The reply is None if it had not ended after `max_new_tokens`, or if the prompt leaves no room for it.
         """
 
+        def at_its_end(tokens: Reply, ended: bool) -> Reply | None:
+            return tokens if ended else None
+
         def reply(block: Any) -> list[Reply]:
-            steps = self._replying
-            return self._generate(
-                steps, steps.begin(block), lambda tokens, ended: tokens if ended else None, max_new_tokens
-            )
+            begun = self._replying.begin(block)
+            return self._generate(self._replying, begun, at_its_end, max_new_tokens)
 
         self.load()
         for rows, block in self._blocks(self._whole(prompts), max_new_tokens):
             if block.shape[1] + max_new_tokens > self._positions:
-                yield from ((row, None) for row in rows.tolist())
+                for row in rows.tolist():
+                    yield row, None
                 continue
             for row, tokens in zip(rows.tolist(), self._in_memory(reply, block), strict=True):
-                yield row, self._text(tokens) if tokens[-1] in self._ends else None
+                if tokens[-1] in self._ends:
+                    yield row, self._text(tokens)
+                else:
+                    yield row, None
 
     def load(self) -> None:
         """Load the model and its tokenizer, unless they are loaded."""
@@ -133,7 +145,8 @@ class LanguageModelJudge:
             ) from error
 
     def _load(self) -> None:
-        source, options = self.weights.source, self.weights.load_options
+        source = self.weights.source
+        options = self.weights.load_options
         tokenizer = self._transformers.AutoTokenizer.from_pretrained(source, **options)
         self._check(tokenizer)
         config = self._transformers.AutoConfig.from_pretrained(source, **options)
@@ -159,10 +172,13 @@ class LanguageModelJudge:
         from halluscope.judging.models.steps import LeanT5, Steps
 
         ends = model.generation_config.eos_token_id
-        self._ends = set(ends if isinstance(ends, list) else [ends])
+        if not isinstance(ends, list):
+            ends = [ends]
+        self._ends = set(ends)
         self._replying = Steps(model)
-        is_t5 = type(model).__name__ == "T5ForConditionalGeneration"
-        self._voting = LeanT5(model) if is_t5 else self._replying
+        self._voting = self._replying
+        if type(model).__name__ == "T5ForConditionalGeneration":
+            self._voting = LeanT5(model)
         self._plan_batches()
         self._model = model
 
@@ -172,18 +188,24 @@ class LanguageModelJudge:
 
     def _plan_batches(self) -> None:
         """Set how many prompt tokens a batch may hold in the device's memory."""
-        most = 65_536 if self.device.type == "cuda" else 4_096
-        if self.device.type == "cuda":
-            free, _ = self._torch.cuda.mem_get_info(self.device.index)
-            config, width = self.config, self.config.hidden_size
-            inner = getattr(config, "d_ff", None) or getattr(config, "intermediate_size", None) or 4 * width
-            # of a token: the widest layer's inputs and outputs, and the cache
-            numbers = 8 * width + 3 * inner + 2 * width * config.num_hidden_layers
-            most = int(min(most, max(1024, MEMORY_SHARE * free / (self.dtype.itemsize * numbers))))
-        self.batch_tokens = self.batch_tokens or most
+        if self.batch_tokens:
+            return
+        if self.device.type != "cuda":
+            self.batch_tokens = 4_096
+            return
+        free, _ = self._torch.cuda.mem_get_info(self.device.index)
+        width = self.config.hidden_size
+        inner = getattr(self.config, "d_ff", None) or getattr(self.config, "intermediate_size", None)
+        # of a token: the widest layer's inputs and outputs, and the cache
+        numbers = 8 * width + 3 * (inner or 4 * width) + 2 * width * self.config.num_hidden_layers
+        in_memory = MEMORY_SHARE * free / (self.dtype.itemsize * numbers)
+        self.batch_tokens = int(min(65_536, max(1024, in_memory)))
 
     def close(self) -> None:
-        self._model = self._tokenizer = self._voting = self._replying = None
+        self._model = None
+        self._tokenizer = None
+        self._voting = None
+        self._replying = None
         if self.device.type == "cuda":
             self._torch.cuda.empty_cache()
 
@@ -201,25 +223,28 @@ class LanguageModelJudge:
         A control token of the model in the text is broken by a space, so that it cannot end a turn.
         """
         text = self._disarmed(text)
-        if len(text.encode()) > self._max_text_tokens:
-            spans = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)[
-                "offset_mapping"
-            ]
-            if len(spans) > self._max_text_tokens:
-                warnings.warn(
-                    f"{self.weights.name} reads at most {self._max_text_tokens} tokens of a text; "
-                    f"the end of a text of {len(spans)} tokens was cut off.",
-                    stacklevel=2,
-                )
-                text = text[: spans[self._max_text_tokens][0]]
-        return text
+        if len(text.encode()) <= self._max_text_tokens:  # a token has at least a byte
+            return text
+        tokenized = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+        spans = tokenized["offset_mapping"]
+        if len(spans) <= self._max_text_tokens:
+            return text
+        warnings.warn(
+            f"{self.weights.name} reads at most {self._max_text_tokens} tokens of a text; "
+            f"the end of a text of {len(spans)} tokens was cut off.",
+            stacklevel=2,
+        )
+        end, _ = spans[self._max_text_tokens]
+        return text[:end]
 
     def _disarmed(self, text: str) -> str:
         text = encodable(text)
         normalizer = self._tokenizer.backend_tokenizer.normalizer
-        plain = normalizer.normalize_str(text) if normalizer else text
-        if any(token in plain for token in self._special):
-            text = plain  # the normalizer turns look-alikes, such as wide letters, into control tokens
+        if normalizer:
+            normalized = normalizer.normalize_str(text)
+            # the normalizer turns look-alikes, such as wide letters, into control tokens
+            if any(token in normalized for token in self._special):
+                text = normalized
         for token in self._special:
             text = text.replace(token, f"{token[0]} {token[1:]}")
         return text
@@ -227,9 +252,8 @@ class LanguageModelJudge:
     def tokens(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
         """Return the tokens of each pair's prompt."""
         visible = self._visible(texts, pairs)
-        return self._tokenized(
-            [self.prompt(visible[text], questions[question]) for text, question in pairs.tolist()]
-        )
+        prompts = [self.prompt(visible[text], questions[question]) for text, question in pairs.tolist()]
+        return self._tokenized(prompts)
 
     def _visible(self, texts: Sequence[str], pairs: Pairs) -> dict[int, str]:
         """Return what the model sees of each text that the pairs are about."""
@@ -241,37 +265,38 @@ class LanguageModelJudge:
     def _tokenized(self, prompts: Sequence[str]) -> list[Ids]:
         if not prompts:
             return []
-        read = self._tokenizer(list(prompts), add_special_tokens=self.adds_special_tokens)
-        return cast("list[Ids]", read["input_ids"])
+        tokenized = self._tokenizer(list(prompts), add_special_tokens=self.adds_special_tokens)
+        return cast("list[Ids]", tokenized["input_ids"])
 
-    def _votes(self, ids: Sequence[Ids], texts: Any) -> Iterator[tuple[Any, list[int]]]:
-        """Yield rows of `ids` and their votes, batch by batch; `texts` gives the number of each prompt's text."""
-        return self._decided(self._prepared(self._blocks(ids)))
-
-    def _decided(self, blocks: Iterable[Any], *prefix: Any) -> Iterator[tuple[Any, list[int]]]:
-        """Yield the rows and votes of batches, which may continue from the state of a shared beginning."""
-        for rows, block in blocks:
-            yield rows, self._in_memory(lambda part: self._decide(self._voting.begin(part, *prefix)), block)
+    def _votes(self, prompts: Sequence[Ids], texts: Any) -> Iterator[tuple[Any, list[int]]]:
+        """Yield numbers of prompts and their votes, batch by batch; `texts` gives the number of each prompt's text."""
+        for rows, block in self._prepared(self._blocks(prompts)):
+            yield rows, self._in_memory(lambda part: self._decide(self._voting.begin(part)), block)
 
     def _prepared(self, items: Iterable[T]) -> Iterable[T]:
-        return ahead(items) if self.background else items
+        if self.background:
+            return ahead(items)
+        return items
 
-    def _blocks(self, ids: Sequence[Ids], room: int = 0, spread: int = 0) -> Iterator[tuple[Any, Any]]:
-        """Yield rows of `ids` and their tokens [batch, length], the shortest first.
+    def _blocks(self, prompts: Sequence[Ids], room: int = 0, spread: int = 0) -> Iterator[tuple[Any, Any]]:
+        """Yield numbers of prompts and their tokens [batch, length], the shortest first.
 
         `room` is how many further tokens each row must have room for. The lengths in a batch differ by at most
         `spread`; shorter rows begin with `PADDING`.
         """
-        lengths = np.array([len(one) for one in ids], dtype=np.int64)
-        rows = np.argsort(lengths, kind="stable")
-        while len(rows):
-            rest = lengths[rows]
-            alike = int(np.searchsorted(rest, rest[0] + spread, side="right"))
-            size = min(alike, max(1, self.batch_tokens // (int(rest[alike - 1]) + room)))
-            batch, rows = rows[:size], rows[size:]
-            longest = int(rest[size - 1])
-            padded = [[PADDING] * (longest - len(ids[i])) + ids[i] for i in batch]
-            yield batch, self._torch.from_numpy(np.array(padded, dtype=np.int64)).to(self.device)
+        lengths = np.array([len(prompt) for prompt in prompts], dtype=np.int64)
+        order = np.argsort(lengths, kind="stable")
+        lengths = lengths[order]
+        start = 0
+        while start < len(order):
+            end = int(np.searchsorted(lengths, lengths[start] + spread, side="right"))
+            most = max(1, self.batch_tokens // (int(lengths[end - 1]) + room))
+            end = min(end, start + most)
+            rows = order[start:end]
+            longest = int(lengths[end - 1])
+            padded = [[PADDING] * (longest - len(prompts[row])) + prompts[row] for row in rows]
+            yield rows, self._torch.from_numpy(np.array(padded, dtype=np.int64)).to(self.device)
+            start = end
 
     def _in_memory(self, decode: Callable[[Any], list[T]], block: Any) -> list[T]:
         """Return what `decode` returns for a batch; if memory is short, halve it, and make later batches smaller."""
@@ -283,7 +308,8 @@ class LanguageModelJudge:
                 raise
         self._torch.cuda.empty_cache()
         self.batch_tokens = min(self.batch_tokens, max(1, block.numel() // 2))
-        return [said for half in block.tensor_split(2) for said in self._in_memory(decode, half)]
+        first, second = block.tensor_split(2)
+        return self._in_memory(decode, first) + self._in_memory(decode, second)
 
     def _decide(self, begun: tuple[Any, Any]) -> list[int]:
         """Return the votes' codes for a batch; each reply is decoded only until the rule has read it."""
@@ -308,24 +334,27 @@ class LanguageModelJudge:
         that it may return None.
         """
         logits, state = begun
-        rows = list(range(len(logits)))
+        rows = list(range(len(logits)))  # the replies that are still open
         replies: list[Reply] = [()] * len(rows)
-        found: list[T | None] = [None] * len(rows)
+        readings: list[T | None] = [None] * len(rows)
         for length in range(1, max_new_tokens + 1):
             tokens = logits.argmax(-1)
             for row, token in zip(rows, tokens.tolist(), strict=True):
                 replies[row] += (token,)
-                found[row] = read(replies[row], token in self._ends or length == max_new_tokens)
-            left = [i for i, row in enumerate(rows) if found[row] is None]
-            if not left:
+                has_ended = token in self._ends or length == max_new_tokens
+                readings[row] = read(replies[row], has_ended)
+            is_open = [place for place, row in enumerate(rows) if readings[row] is None]
+            if not is_open:
                 break
-            if len(left) < len(rows):
-                tokens, state, rows = tokens[left], steps.keep(state, left), [rows[i] for i in left]
+            if len(is_open) < len(rows):
+                tokens = tokens[is_open]
+                state = steps.keep(state, is_open)
+                rows = [rows[place] for place in is_open]
             logits, state = steps.go_on(tokens, state)
-        return cast("list[T]", found)
+        return cast("list[T]", readings)
 
     def _text(self, tokens: Sequence[int]) -> str:
-        return str(self._tokenizer.decode([*tokens], skip_special_tokens=True))
+        return str(self._tokenizer.decode(list(tokens), skip_special_tokens=True))
 
     def _check(self, tokenizer: Any) -> None:
         """Refuse a tokenizer that does not suit this kind of judge, before the model is loaded."""
@@ -335,14 +364,19 @@ def placed(device: str | None) -> tuple[Any, Any]:
     """Return torch's device, by default a GPU if there is one, and its precision."""
     import torch
 
+    default = "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        found = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        place = torch.device(device or default)
     except RuntimeError as error:
         raise ValueError(f"device is {device!r:.80}; expected 'cpu', 'cuda' or 'cuda:1'. {error}") from error
-    if found.type == "cuda" and (found.index or 0) >= torch.cuda.device_count():
+    if place.type != "cuda":
+        return place, torch.float32
+    if (place.index or 0) >= torch.cuda.device_count():
         raise ValueError(f"device is {device!r:.80}; torch finds {torch.cuda.device_count()} GPUs.")
-    half = found.type == "cuda" and torch.cuda.get_device_capability(found)[0] >= BFLOAT16_FROM
-    return found, torch.bfloat16 if half else torch.float32
+    major, _ = torch.cuda.get_device_capability(place)
+    if major >= BFLOAT16_FROM:
+        return place, torch.bfloat16
+    return place, torch.float32
 
 
 def ahead(items: Iterable[T]) -> Iterator[T]:
@@ -350,9 +384,12 @@ def ahead(items: Iterable[T]) -> Iterator[T]:
 
     An error in making an item is raised where that item would have come.
     """
-    iterator, end = iter(items), object()
+    iterator = iter(items)
+    end = object()
     with ThreadPoolExecutor(1) as thread:
         coming = thread.submit(next, iterator, end)
-        while (item := coming.result()) is not end:
+        item = coming.result()
+        while item is not end:
             coming = thread.submit(next, iterator, end)
             yield item  # type: ignore[misc]
+            item = coming.result()

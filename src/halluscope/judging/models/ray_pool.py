@@ -6,6 +6,7 @@ A worker that dies is started again, and gets its task again. Only this process 
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import JudgeUnavailable, needs
-from halluscope.judging.judge import Answered, Judge, Pairs
+from halluscope.judging.judge import Answered, Pairs, Voter
 from halluscope.judging.questions import Question
 
 # The least number of questions, approximately, that a worker gets at a time
@@ -45,46 +46,64 @@ class Pool:
         if not ray.is_initialized():
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
             ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-        gpus = int(ray.cluster_resources().get("GPU", 0)) if on_gpus else 0
+        gpus = 0
+        if on_gpus:
+            gpus = int(ray.cluster_resources().get("GPU", 0))
         if 0 < gpus < workers:
             raise ValueError(
                 f"workers is {workers}, but there are {gpus} GPUs; expected at most one worker per GPU."
             )
-        self.size, self.has_gpus, self.actors = workers, bool(gpus), list[Any]()
-        self._ray, self._name = ray, name
-        threads = 0 if gpus else max(1, (os.cpu_count() or 1) // workers)
-        options = {"num_cpus": 0, "num_gpus": int(self.has_gpus), "scheduling_strategy": "SPREAD"}
-        worker = ray.remote(**options, max_restarts=LIVES - 1, max_task_retries=LIVES - 1)(_Worker)
-        self._hire: Callable[[], Any] = lambda: worker.remote(threads, make)
+        self.size = workers
+        self.has_gpus = gpus > 0
+        self.actors: list[Any] = []  # the workers that are running
+        self._ray = ray
+        self._name = name
+        self._make = make
+        self._threads = 0  # for computing on a CPU; 0 leaves their number to torch
+        if not self.has_gpus:
+            self._threads = max(1, (os.cpu_count() or 1) // workers)
+        self._worker = ray.remote(
+            num_cpus=0,
+            num_gpus=int(self.has_gpus),
+            scheduling_strategy="SPREAD",
+            max_restarts=LIVES - 1,
+            max_task_retries=LIVES - 1,
+        )(_Worker)
 
     def each(self, function: Callable[[Any], Any], number: int | None = None) -> list[Any]:
         """Start workers up to a number, all by default, and return what a function returns for what each holds."""
         while len(self.actors) < (number or self.size):
-            self.actors.append(self._hire())
-        started = [actor.call.remote(function) for actor in self.actors]
-        return [self._result(task, PATIENCE_S) for task in started]
+            self.actors.append(self._worker.remote(self._threads, self._make))
+        tasks = [actor.call.remote(function) for actor in self.actors]
+        return [self._result(task, PATIENCE_S) for task in tasks]
 
     def map(self, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """Yield what a function returns for what a worker holds and each task's values, as results come."""
-        waiting, idle, at_work = iter(tasks), [*self.actors], dict[Any, Any]()
+        waiting = iter(tasks)
+        idle = list(self.actors)
+        working: dict[Any, Any] = {}  # the worker at each task
         while True:
-            while idle and (task := next(waiting, None)) is not None:
+            while idle:
+                values = next(waiting, None)
+                if values is None:
+                    break
                 actor = idle.pop()
-                at_work[actor.call.remote(function, *task)] = actor
-            if not at_work:
+                working[actor.call.remote(function, *values)] = actor
+            if not working:
                 return
-            (done,), _ = self._ray.wait([*at_work], num_returns=1)
-            idle.append(at_work.pop(done))
+            (done,), _ = self._ray.wait(list(working), num_returns=1)
+            idle.append(working.pop(done))
             yield self._result(done)
 
     def close(self) -> None:
+        """End all workers; they are started again when they are needed."""
         while self.actors:
             self._ray.kill(self.actors.pop())
 
     def _result(self, task: Any, timeout: float | None = None) -> Any:
         errors = self._ray.exceptions
         try:
-            result, remarks = self._ray.get(task, timeout=timeout)
+            outcome = self._ray.get(task, timeout=timeout)
         except errors.GetTimeoutError as error:
             raise JudgeUnavailable(
                 f"No worker of the model {self._name!r} has started in {timeout} s; are the cluster's GPUs in use? "
@@ -96,70 +115,91 @@ class Pool:
             raise JudgeUnavailable(
                 f"A worker of the model {self._name!r} died {LIVES} times; the last: {error}"
             ) from error
-        for remark in remarks:
-            warnings.warn(remark, stacklevel=3)
-        return result
+        for warning in outcome.warnings:
+            warnings.warn(warning, stacklevel=3)
+        return outcome.result
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What a call in a worker came to."""
+
+    result: Any
+    warnings: list[str]
 
 
 class _Worker:
+    """What runs in a worker's process."""
+
     def __init__(self, threads: int, make: Callable[[], Any]) -> None:
-        self._threads, self._make = threads, make
+        self._threads = threads
+        self._make = make
 
     @cached_property
-    def _held(self) -> Any:
+    def _content(self) -> Any:
         """What the worker holds, made when it is first needed, so that its errors reach the caller as they are."""
-        held = self._make()
+        content = self._make()
         if self._threads:
             import torch
 
             torch.set_num_threads(self._threads)
-        return held
+        return content
 
-    def call(self, function: Callable[..., Any], *values: Any) -> tuple[Any, list[str]]:
-        """Return what a function returns, and the warnings meanwhile."""
-        with warnings.catch_warnings(record=True) as remarks:
+    def call(self, function: Callable[..., Any], *values: Any) -> _Outcome:
+        """Return what a function returns for what the worker holds, and the warnings meanwhile."""
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
-            result = function(self._held, *values)
-        return result, [str(one.message) for one in remarks if issubclass(one.category, UserWarning)]
+            result = function(self._content, *values)
+        texts = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
+        return _Outcome(result, texts)
 
 
-class RayPool:
+class RayPool(Voter):
     """One judge in several workers. Questions are handed out a share at a time, about the shortest texts first."""
 
-    stored = True
-
-    def __init__(self, make: Callable[[], Judge], name: str, workers: int, on_gpus: bool = True) -> None:
+    def __init__(self, make: Callable[[], Voter], name: str, workers: int, on_gpus: bool = True) -> None:
         self.pool = Pool(make, name, workers, on_gpus)
-        (self.key,) = self.pool.each(attrgetter("key"), 1)
+        (self._key,) = self.pool.each(attrgetter("key"), 1)
         if self.pool.has_gpus:  # until this judge is asked, another judge's workers may need the GPUs
             self.close()
 
+    @property
+    def key(self) -> str:
+        return str(self._key)
+
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
         """Vote on each pair once; yield shares as the workers return them."""
-        if others := {*self.pool.each(attrgetter("key"))} - {self.key}:
-            raise JudgeUnavailable(
-                f"A worker holds the judge {others.pop()}, but another holds {self.key}; every machine needs the same "
-                "model and devices."
-            )
+        for key in self.pool.each(attrgetter("key")):
+            if key != self.key:
+                raise JudgeUnavailable(
+                    f"A worker holds the judge {key}, but another holds {self.key}; every machine needs the same "
+                    "model and devices."
+                )
+        return self.pool.map(_votes, self._shares(texts, questions, pairs))
+
+    def _shares(
+        self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield the arguments of `_votes`, share by share, each with only the texts that it asks about."""
         size = max(SHARE, len(pairs) // (SHARES_PER_GPU * self.pool.size))
         size = min(size, LARGEST_SHARE if self.pool.has_gpus else SHARE)
         lengths = np.array([len(text) for text in texts])
         order = np.lexsort((pairs[:, 0], lengths[pairs[:, 0]]))
-
-        def tasks() -> Iterator[tuple[Any, ...]]:
-            for rows in np.split(order, range(size, len(order), size)):
-                used, places = np.unique(pairs[rows, 0], return_inverse=True)
-                about = np.column_stack([places, pairs[rows, 1]])
-                yield rows, [texts[i] for i in used], list(questions), about
-
-        return self.pool.map(_votes, tasks())
+        for rows in np.split(order, range(size, len(order), size)):
+            numbers, places = np.unique(pairs[rows, 0], return_inverse=True)
+            own_texts = [texts[number] for number in numbers]
+            own_pairs = np.column_stack([places, pairs[rows, 1]])
+            yield rows, own_texts, list(questions), own_pairs
 
     def close(self) -> None:
         self.pool.close()
 
 
-def _votes(judge: Judge, rows: NDArray[np.int64], *asked: Any) -> Answered:
+def _votes(
+    judge: Voter, rows: NDArray[np.int64], texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
+) -> Answered:
+    """Return a judge's votes on a share, of which the pairs have these numbers among all pairs."""
     codes = np.empty(len(rows), dtype=np.int8)
-    for places, some, *_ in judge.answer(*asked):
-        codes[places] = some
+    for batch in judge.answer(texts, questions, pairs):
+        codes[batch[0]] = batch[1]
     return rows, codes

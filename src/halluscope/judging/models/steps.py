@@ -40,18 +40,19 @@ class Steps:
             encoded = self._model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
             start = ids.new_full((len(ids),), self._model.generation_config.decoder_start_token_id)
             return self.go_on(start, (None, encoded))
-        cache, before = copy.deepcopy(prefix) if prefix is not None else (None, ids[:1, :0])
-        if cache is not None:
+        cache = None
+        mask = (ids >= 0).to(ids.dtype)
+        if prefix is not None:
+            cache, before = copy.deepcopy(prefix)
             cache.batch_repeat_interleave(len(ids))
-        mask = torch.cat([before.expand(len(ids), -1), (ids >= 0).to(ids.dtype)], 1)
+            mask = torch.cat([before.expand(len(ids), -1), mask], 1)
         return self._read(ids.clamp(min=0), cache, mask)
 
     def go_on(self, tokens: torch.Tensor, state: Any) -> tuple[torch.Tensor, Any]:
         cache, context = state
         if not self._model.config.is_encoder_decoder:
-            return self._read(
-                tokens[:, None], cache, torch.cat([context, context.new_ones((len(context), 1))], 1)
-            )
+            mask = torch.cat([context, context.new_ones((len(context), 1))], 1)
+            return self._read(tokens[:, None], cache, mask)
         out = self._model(
             encoder_outputs=(context,),
             attention_mask=tokens.new_ones(context.shape[:2]),
@@ -67,8 +68,11 @@ class Steps:
         return cache, context[rows]
 
     def _read(self, ids: torch.Tensor, cache: Any, mask: torch.Tensor) -> tuple[torch.Tensor, Any]:
-        # each token's place among the tokens that are read in its row
-        places = {} if mask.all() else {"position_ids": (mask.cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]}
+        places = {}
+        if not mask.all():
+            # each token's place among the tokens that are read in its row
+            numbers = (mask.cumsum(1) - 1).clamp(min=0)
+            places["position_ids"] = numbers[:, -ids.shape[1] :]
         out = self._model(
             input_ids=ids,
             attention_mask=mask,
@@ -85,16 +89,24 @@ class LeanT5:
 
     def __init__(self, model: Any) -> None:
         config = model.config
-        self._model, self._width, self._eps = model, config.d_model, config.layer_norm_epsilon
+        self._model = model
+        self._width = config.d_model
+        self._eps = config.layer_norm_epsilon
         self._per_head = (config.num_heads, config.d_kv, config.d_model)
         self._scale = config.d_model**-0.5 if config.scale_decoder_outputs else 1.0
-        in_one_pass = {"gelu_new": partial(gelu, approximate="tanh")}
-        self._act = in_one_pass.get(config.dense_act_fn, model.encoder.block[0].layer[-1].DenseReluDense.act)
+        self._act = model.encoder.block[0].layer[-1].DenseReluDense.act
+        if config.dense_act_fn == "gelu_new":
+            self._act = partial(gelu, approximate="tanh")  # in one pass over the memory
         self._biases: dict[Any, torch.Tensor] = {}
-        for block in (*model.encoder.block, *model.decoder.block):
-            attention, dense = block.layer[0].SelfAttention, block.layer[-1].DenseReluDense
-            attention.qkv = _fused(attention.q, attention.k, attention.v)
-            dense.inputs = _fused(dense.wi_0, dense.wi_1) if hasattr(dense, "wi_0") else dense.wi.weight.data
+        for stack in (model.encoder, model.decoder):
+            for block in stack.block:
+                attention = block.layer[0].SelfAttention
+                attention.qkv = _fused(attention.q, attention.k, attention.v)
+                dense = block.layer[-1].DenseReluDense
+                if hasattr(dense, "wi_0"):  # T5 v1.1 and FLAN-T5 have a gate
+                    dense.inputs = _fused(dense.wi_0, dense.wi_1)
+                else:
+                    dense.inputs = dense.wi.weight.data
 
     def begin(self, ids: torch.Tensor) -> tuple[torch.Tensor, State]:
         start = ids.new_full((len(ids), 1), self._model.config.decoder_start_token_id)
@@ -123,18 +135,18 @@ class LeanT5:
                 self._cross_attend(states, cross[0], encoded)
             dense = feed_forward.DenseReluDense
             inputs = linear(self._norm(states, feed_forward.layer_norm), dense.inputs)
-            gate, *others = inputs.split(dense.wo.in_features, -1)
-            passed: torch.Tensor = self._act(gate)
-            for other in others:
-                passed.mul_(other)
-            _add(states, passed, dense.wo)
+            gate, *linear_inputs = inputs.split(dense.wo.in_features, -1)
+            activated: torch.Tensor = self._act(gate)
+            for linear_input in linear_inputs:
+                activated.mul_(linear_input)
+            _add(states, activated, dense.wo)
         return self._norm(states, stack.final_layer_norm)
 
     def _attend(self, states: torch.Tensor, layer: Any, bias: torch.Tensor) -> None:
         """Add self-attention to `states` [batch, length, width]."""
         attention = layer.SelfAttention
-        read = linear(self._norm(states, layer.layer_norm), attention.qkv)
-        query, key, value = read.unflatten(-1, (3, *self._per_head[:2])).permute(2, 0, 3, 1, 4)
+        fused = linear(self._norm(states, layer.layer_norm), attention.qkv)
+        query, key, value = fused.unflatten(-1, (3, *self._per_head[:2])).permute(2, 0, 3, 1, 4)
         attended = scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=1.0)
         _add(states, attended.transpose(1, 2).flatten(2), attention.o)
 
@@ -167,8 +179,9 @@ class LeanT5:
         return cut if cut.is_cuda else cut.contiguous()
 
 
-def _add(states: torch.Tensor, read: torch.Tensor, layer: Any) -> None:
-    states.view(-1, states.shape[-1]).addmm_(read.flatten(0, 1), layer.weight.T)
+def _add(states: torch.Tensor, inputs: torch.Tensor, layer: Any) -> None:
+    """Add what a layer makes of its inputs to `states`."""
+    states.view(-1, states.shape[-1]).addmm_(inputs.flatten(0, 1), layer.weight.T)
 
 
 def _fused(*layers: Any) -> torch.Tensor:

@@ -42,14 +42,18 @@ class Weights:
     @property
     def load_options(self) -> dict[str, Any]:
         """The options for `from_pretrained`, apart from the source. Code that comes with a model is never run."""
-        return {"trust_remote_code": False} | ({"gguf_file": self.gguf_file} if self.gguf_file else {})
+        options: dict[str, Any] = {"trust_remote_code": False}
+        if self.gguf_file:
+            options["gguf_file"] = self.gguf_file
+        return options
 
 
 def find(model: str) -> Weights:
     """Find a model by folder, GGUF file, or Hub id ("org/name", or "org/name@revision")."""
     check_name(model)
     if not is_there(model):
-        return _on_hub(*model.partition("@")[::2])
+        name, _, revision = model.partition("@")
+        return _on_hub(name, revision)
     path = path_of(model)
     if path.is_file():
         return Weights(str(path.parent), path.stem, _digest([path]), gguf_file=path.name)
@@ -91,9 +95,10 @@ def check_name(model: str) -> None:
 def _folder(path: Path, revision: str | None = None) -> Weights:
     files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
     if not any(file.suffix in SUFFIXES for file in files):
+        names = ", ".join(one_line(file.name) for file in files[:8])
         raise JudgeUnavailable(
             f"The folder of the judge {path.name!r} holds no weights: expected a file that ends in "
-            f"{', '.join(SUFFIXES)}; found {', '.join(one_line(file.name) for file in files[:8]) or 'nothing'}. "
+            f"{', '.join(SUFFIXES)}; found {names or 'nothing'}. "
             "Copy the model's whole folder, as save_pretrained or a download from the Hub leaves it."
         )
     config = path / "config.json"
@@ -101,8 +106,9 @@ def _folder(path: Path, revision: str | None = None) -> Weights:
         raise JudgeUnavailable(
             f"The folder of the judge {path.name!r} holds no config.json; copy the whole folder."
         )
-    suffixes = {*SUFFIXES, *(pattern.removeprefix("*") for pattern in DESCRIBING)}
-    revision = revision or _digest([file for file in files if file.suffix in suffixes])
+    if revision is None:
+        suffixes = set(SUFFIXES).union(pattern.removeprefix("*") for pattern in DESCRIBING)
+        revision = _digest([file for file in files if file.suffix in suffixes])
     return Weights(str(path), path.resolve().name, revision, is_encoder_decoder=encodes(config))
 
 
@@ -113,31 +119,37 @@ def _on_hub(name: str, revision: str) -> Weights:
     revision = revision or REVISIONS.get(name, "main")
     try:
         for ending in SUFFIXES[:2]:
-            found = _fetched(name, revision, f"*{ending}")
-            if any(found.glob(f"*{ending}")):
-                return replace(_folder(found, revision=found.name), name=name)
+            folder = _fetched(name, revision, f"*{ending}")
+            if any(folder.glob(f"*{ending}")):
+                return replace(_folder(folder, revision=folder.name), name=name)
         reason = "it has no weights in a form that transformers reads"
     except LocalEntryNotFoundError:
         reason = "the Hub cannot be reached"
     except Exception as error:
-        reason = f"{type(error).__name__}: {(str(error).splitlines() or ['no reason given'])[0]}"
+        lines = str(error).splitlines() or ["no reason given"]
+        reason = f"{type(error).__name__}: {lines[0]}"
+    folder_name = name.split("/")[1]
     raise JudgeUnavailable(
         f"The judge {name!r} (revision {revision}) is neither on this machine nor can it be downloaded ({reason}). "
-        f"On a networked machine, run `hf download {name} --revision {revision} --local-dir {name.split('/')[1]}`, "
-        f"copy the folder here and name it as the judge: ./{name.split('/')[1]}. {_EMBEDDED}"
+        f"On a networked machine, run `hf download {name} --revision {revision} --local-dir {folder_name}`, "
+        f"copy the folder here and name it as the judge: ./{folder_name}. {_EMBEDDED}"
     )
 
 
-def _fetched(name: str, revision: str, *more: str) -> Path:
-    """Return the folder of a model's files on the Hub, those that describe it and more by their patterns."""
+def _fetched(name: str, revision: str, weights: str | None = None) -> Path:
+    """Return the folder of a model's files on the Hub: those that describe it, and weights by their pattern."""
     from huggingface_hub import snapshot_download
 
     revision = revision or REVISIONS.get(name, "main")
+    patterns = list(DESCRIBING)
+    if weights:
+        patterns.append(weights)
     with hub_or_cache():
-        return Path(snapshot_download(name, revision=revision, allow_patterns=[*DESCRIBING, *more]))
+        return Path(snapshot_download(name, revision=revision, allow_patterns=patterns))
 
 
 def encodes(config: Path) -> bool:
+    """Whether a configuration is that of an encoder-decoder."""
     try:
         content = read_json(config)
         if not isinstance(content, dict):

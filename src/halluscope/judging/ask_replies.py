@@ -1,0 +1,213 @@
+"""Asks a chat judge for replies to prompts, and reads verdicts in them."""
+
+import warnings
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from halluscope.judging.ask import SHOWN, Asking, check_failed, reasons
+from halluscope.judging.cache import Cache, reply_key
+from halluscope.judging.endpoint import EMPTY
+from halluscope.judging.judge import MAX_FAILED, ChatJudge, Schema
+from halluscope.judging.prompts import PromptSpec, Refusal, said_of
+from halluscope.sanitize import quoted
+
+# How many prompts are asked first; if none of the replies to them can be read, the rest is not asked
+FIRST = 50
+
+# If this share may fail, everything is asked, because it may be chance that no first reply is readable
+HALF = 0.5
+
+Request = tuple[str, int, int]  # A prompt, the number of its repeat, and the seed of the reply
+
+V = TypeVar("V")
+
+
+def collect_verdicts(
+    prompts: Sequence[PromptSpec[V]],
+    judge: ChatJudge,
+    *,
+    repeats: int = 1,
+    seed: int = 0,
+    cache: Cache | None = None,
+    max_failed: float = MAX_FAILED,
+    progress: bool = False,
+) -> list[list[V | None]]:
+    """Ask each distinct prompt `repeats` times; return verdicts [repeats][prompts], None where one is missing.
+
+    The first repeat's replies have the seed `seed`, and each further repeat the next one. A greedy judge has no seed,
+    and is asked once. If `max_failed` is less than `HALF`, and none of the first `FIRST` prompts has a readable reply,
+    the others are not asked. The caller closes the judge.
+    """
+    specs = {spec.prompt: spec for spec in prompts}
+    draws = [(repeat, seed + repeat) for repeat in range(repeats)]
+    if judge.greedy:
+        draws = [(0, 0)]
+    failures_before = judge.failures.copy()
+    asking = AskingReplies(judge, specs, draws, max_failed, cache=cache, progress=progress)
+    asking.run()
+    reading = asking.read()
+    if reading.missing:
+        outcome = reading.outcome(asking.key, reasons(judge.failures - failures_before))
+        advice = reading.advice(prompts[0].schema)
+        check_failed(reading.missing, reading.total, max_failed, outcome, advice)
+        warnings.warn(outcome, stacklevel=2)
+    table = []
+    for repeat, drawn_by in draws:
+        table.append([reading.verdicts.get((spec.prompt, repeat, drawn_by)) for spec in prompts])
+    if judge.greedy:
+        return table * repeats
+    return table
+
+
+class AskingReplies(Asking[Request]):
+    """Prompts, each asked once for each of its draws."""
+
+    unit = "prompt"
+    judge: ChatJudge
+
+    def __init__(
+        self,
+        judge: ChatJudge,
+        specs: Mapping[str, PromptSpec[Any]],
+        draws: Sequence[tuple[int, int]],
+        max_failed: float,
+        *,
+        cache: Cache | None,
+        progress: bool,
+    ) -> None:
+        super().__init__(judge, cache, progress)
+        self.replies: dict[Request, str] = {}
+        self._specs = specs
+        self._requests: list[Request] = []
+        self._max_failed = max_failed
+        for repeat, seed in draws:
+            self._requests += [(prompt, repeat, seed) for prompt in specs]
+
+    def start(self) -> list[Request]:
+        self.replies = {}
+        if self.cache:
+            self.replies = self.cache.replies(self.key, self._requests)
+            if self.cache.is_read:
+                return []
+        missing = [request for request in self._requests if request not in self.replies]
+        self.total = len(missing)
+        return missing
+
+    def schemas(self, requests: Sequence[Request]) -> list[Schema | None]:
+        return [self._specs[prompt].schema for prompt, _, _ in requests]
+
+    def claim_keys(self, requests: Sequence[Request]) -> list[bytes]:
+        return [reply_key(self.key, request) for request in requests]
+
+    def look_up(self, requests: Collection[Request]) -> list[Request]:
+        if self.cache:
+            arrived = self.cache.replies(self.key, requests)
+            self.replies.update(arrived)
+            self.count(len(arrived))
+        return [request for request in requests if request not in self.replies]
+
+    def ask(self, requests: Sequence[Request]) -> None:
+        """Ask some first; give up if nothing can be read of them, and of what came before."""
+        first = requests[: max(0, FIRST - len(self.replies))]
+        rest = requests[len(first) :]
+        self._ask(first)
+        if rest and self._max_failed < HALF and not self._is_any_read():
+            self.has_given_up = True
+            return
+        self._ask(rest)
+
+    def _ask(self, requests: Sequence[Request]) -> None:
+        if not requests:
+            return
+        prompts = [prompt for prompt, _, _ in requests]
+        seeds = [seed for _, _, seed in requests]
+        for index, reply in self.judge.replies(prompts, self.schemas(requests), seeds):
+            request = requests[index]
+            if reply is None:
+                self.count(0, failed=1)
+            elif not self._counts(request, reply):
+                self.judge.failures[EMPTY] += 1
+                self.count(0, failed=1)
+            else:
+                self.replies[request] = reply
+                if self.cache:
+                    self.cache.keep_replies(self.key, {request: reply})
+                self.count(1)
+
+    def _counts(self, request: Request, reply: str) -> bool:
+        """Whether a reply counts as one; an empty one does not, and is asked for again, unless it can be read."""
+        if reply.strip() or self.judge.greedy:
+            return True
+        return self._specs[request[0]].read(reply) is not None
+
+    def _is_any_read(self) -> bool:
+        """Whether any reply so far can be read."""
+        verdicts = (self._specs[prompt].read(reply) for (prompt, _, _), reply in self.replies.items())
+        return any(verdict is not None for verdict in verdicts)
+
+    def read(self) -> "Reading":
+        """Read the verdicts in all replies, in the order of the requests."""
+        unasked = 0
+        if self.has_given_up:
+            unasked = self.total - self.came - self.failed
+        reading = Reading(total=len(self._requests) - unasked, unasked=unasked)
+        for request in self._requests:
+            if request not in self.replies:
+                continue
+            reply = self.replies[request]
+            spec = self._specs[request[0]]
+            verdict = spec.read(reply)
+            reading.verdicts[request] = verdict
+            if verdict is None:
+                reading.unreadable.append(reply)
+                reading.refusals.append(spec.refusal(reply))
+        return reading
+
+
+@dataclass
+class Reading:
+    """What was read in a judge's replies."""
+
+    total: int  # how many requests were asked, now or earlier
+    unasked: int  # how many were not, because no reply could be read
+    verdicts: dict[Request, Any] = field(default_factory=dict)  # of each reply; None if it is unreadable
+    unreadable: list[str] = field(default_factory=list)  # the replies that are
+    refusals: list[Refusal | None] = field(default_factory=list)  # why each of these is
+
+    @property
+    def silent(self) -> int:
+        """How many requests got no reply."""
+        return self.total - len(self.verdicts)
+
+    @property
+    def missing(self) -> int:
+        """How many requests have no verdict."""
+        return self.silent + len(self.unreadable)
+
+    def outcome(self, judge: str, why_silent: str) -> str:
+        """Say how many verdicts are missing, and why, for a message."""
+        quotes = ", ".join(quoted(reply, 120) for reply in self.unreadable[:SHOWN])
+        if quotes:
+            quotes = f" ({quotes})"
+        return (
+            f"{self.missing} of {self.total} prompts have no readable verdict from {judge}: {self.silent} without a "
+            f"reply{why_silent}, {len(self.unreadable)} with a reply that says something else{quotes}."
+            f"{said_of(self.refusals)}"
+        )
+
+    def advice(self, schema: Schema | None) -> str:
+        """Say what to do about it, for a message; `schema` is that of a reply."""
+        allow = "Allow"
+        if self.silent:
+            allow = "Run again to ask for the missing replies (kept ones are not asked again); allow"
+        form = "as the prompt asks"
+        if schema:
+            form = f"in JSON with {' and '.join(schema['properties'])}"
+        last = "allow more failures"
+        if self.unasked:
+            last = f"ask the other {self.unasked:,} too, with {HALF:g} or more"
+        return (
+            f"{allow} longer replies (--max-tokens, in Python max_tokens) if they were cut off; use a judge that "
+            f"replies {form}; or {last}"
+        )

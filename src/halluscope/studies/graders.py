@@ -1,0 +1,424 @@
+"""Certifies a grader: people mark a sample of the responses that it judged; then its errors, and its scores corrected.
+
+People do not see the verdicts.
+"""
+
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from halluscope.benchmark import Benchmark
+from halluscope.errors import RunError
+from halluscope.judging.cache import sha256
+from halluscope.reporting.printed import Printed
+from halluscope.reporting.tables import Cell, Json, Notes, Report, Table, estimate, plain, scored
+from halluscope.responses.lengths import words
+from halluscope.runs import folder
+from halluscope.runs.run import Run
+from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.ratios import Floats, wilson
+from halluscope.stats.samples import FEWEST_MARKED, Marked, allot, corrected_score
+from halluscope.stats.tallies import Bools, Ints, numbers
+from halluscope.studies.certificate import by_length, sealed
+from halluscope.studies.judgement import name_of
+from halluscope.studies.marked_sheet import read_sheet
+from halluscope.studies.sheet import NO_MARK, VERDICT, YES_MARK, Entry, rows_about
+from halluscope.validation import whole
+
+FORM = "halluscope certificate of a grader 1"
+LARGEST_SCALE = 10  # larger numbers are marked as this one
+IN_GROUP = 10  # the fewest marked responses of a group that is shown
+ALL = "all"
+WORDS = "words"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows that a certificate is about."""
+
+    division: str  # "all", "words", or a part of the dataset
+    name: str
+    rows: Bools  # [rows]
+
+    @property
+    def is_all(self) -> bool:
+        """Whether it is all rows."""
+        return self.division == ALL
+
+
+class Verdicts:
+    """A run whose verdicts people can mark."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.benchmark = run.benchmark
+        self.view: Any = run.benchmark.module("report")
+        if not hasattr(self.view, "asks"):
+            raise RunError(
+                f"{run.benchmark.name} has no verdicts on responses that people could mark; expected a run of a "
+                "benchmark whose responses a judge grades. For votes on classes: --marks implied."
+            )
+        self.items = folder.view(run)
+        self.known: list[str] = []  # what is known of each row
+        # each row's criteria: the greatest mark, and the judge's verdict, NaN where there is none
+        self.most: list[dict[str, int]] = []
+        self.values: list[dict[str, float]] = []
+        for row in folder.items(run):
+            known, criteria = self.view.asks(row)
+            self.known.append(known)
+            self.most.append({name: most for name, (_, most) in criteria.items()})
+            self.values.append({name: as_number(value) for name, (value, _) in criteria.items()})
+        self._drop_criteria_never_given()
+        # score -> what each row adds to it, and whether it counts
+        self.counts: dict[str, tuple[Floats, Floats]] = {}
+        for name, counts in self.view.counted(self.values).items():
+            if counts[1].any():
+                self.counts[name] = counts
+        defined = [name for name in (self.benchmark.principal, *self.benchmark.scores) if name in self.counts]
+        if not defined:
+            raise RunError(f"{run.name} has no verdicts that people could mark; score it with a judge.")
+        self.first, counts_of_first = self.counts[defined[0]]
+        has_verdicts = []
+        for values in self.values:
+            has_verdicts.append(bool(values) and not np.isnan(list(values.values())).any())
+        # the rows that have a verdict to be marked
+        self.able: Bools = np.array(has_verdicts) & np.asarray(counts_of_first, dtype=bool)
+        self.names: list[str] = []
+        for item in self.items:
+            self.names.append(name_of_response(self.benchmark, item.id, item.text))
+        self.population = name_of(sorted(self.names))
+
+    def _drop_criteria_never_given(self) -> None:
+        shared = set.intersection(*map(set, self.values))
+        for name in shared:
+            if np.isnan([values[name] for values in self.values]).all():
+                for values, most in zip(self.values, self.most, strict=True):
+                    del values[name]
+                    del most[name]
+
+    def groups(self) -> Iterator[Group]:
+        """Yield all rows, each part of the dataset, and each range of lengths."""
+        yield Group(ALL, ALL, np.ones(len(self.items), dtype=bool))
+        parts: dict[str, None] = {}
+        for item in self.items:
+            parts.update(dict.fromkeys(item.parts))
+        for part in parts:
+            names = np.array([str(item.parts.get(part, "")) for item in self.items])
+            for name in dict.fromkeys(names.tolist()):
+                if name:
+                    yield Group(part, name, names == name)
+        lengths = np.array(words([item.text for item in self.items]))
+        for name, rows in by_length(lengths):
+            yield Group(WORDS, name, rows)
+
+
+def as_number(value: Any) -> float:
+    """Return a verdict as a number, NaN for None."""
+    if value is None:
+        return np.nan
+    return float(value)
+
+
+def name_of_response(benchmark: Benchmark, row: str, text: str) -> str:
+    """Return a digest of a response to a row."""
+    return hashlib.sha256(sha256(f"{benchmark.name} {row}") + sha256(text)).hexdigest()
+
+
+# The sheet
+
+
+def draw_sheet(run: Run, sample: int, seed: int, image: Callable[[str], Entry]) -> list[Entry]:
+    """Draw responses, and make the rows of a sheet for them: one per criterion, with the marks that it offers."""
+    verdicts = Verdicts(run)
+    able = np.flatnonzero(verdicts.able)
+    whole("sample", sample, 1, len(able), "a number of judged responses")
+    _, value_of, sizes = np.unique(verdicts.first[able], return_inverse=True, return_counts=True)
+    generator = random.Random(seed)
+    sample_rows = []  # rows, each with the chance that it was drawn
+    for value, count in enumerate(allot(sizes, sample).tolist()):
+        for row in generator.sample(able[value_of == value].tolist(), count):
+            sample_rows.append((row, count / int(sizes[value])))
+    generator.shuffle(sample_rows)
+    entries: list[Entry] = []
+    for row, chance in sample_rows:
+        item = verdicts.items[row]
+        criteria = []
+        for name, most in verdicts.most[row].items():
+            criteria.append({"class": name, "question": name.replace("_", " "), "scale": scale(most)})
+        answer = "\n".join(filter(None, (item.question, verdicts.known[row])))
+        card = {"answer": answer, "response": item.text}
+        if item.image:
+            card.update(image(item.image))
+        response = {"id": item.id, "drawn_from": verdicts.population, "text": verdicts.names[row]}
+        entries += rows_about(response, chance, criteria, card)
+    return entries
+
+
+def scale(most: int) -> str:
+    """Return the marks of a criterion, whose greatest value is `most`."""
+    if most == 1:
+        return f"{YES_MARK} {NO_MARK}"
+    return " ".join(str(value) for value in range(min(most, LARGEST_SCALE) + 1))
+
+
+# The certificate
+
+
+def certify(path: Path, run: Run, labelled_by: str, allow_unmarked: bool, resampling: Bootstrap) -> Printed:
+    """Compare a grader's verdicts with people's marks on a sheet, and correct its scores.
+
+    The sheet is of `halluscope study sheet make RUN --marks verdict`, `run` a run on the same responses, by this judge
+    or another, and `labelled_by` who marked.
+
+    Returns:
+        `confusion`: criterion -> the counts of pairs of verdicts; `errors`: for each criterion, overall and by group,
+        the share of equal verdicts, the bias (judge minus people), the correlation, and Cohen's kappa with squared
+        weights; `scores`: score -> the judge's value, and the corrected `value` with `low` and `high`, for all
+        responses and for the groups with enough marks; `signature`, of the run; `digest`, a checksum of all this.
+    """
+    sheet = read_sheet(path, allow_unmarked)
+    verdicts = Verdicts(run)
+    people = People.of(sheet.sample(VERDICT, verdicts.population), verdicts)
+    if not people.marked:
+        raise ValueError(
+            f"No response of the sheet {sheet.name} is both marked and judged; mark at least one."
+        )
+    pairs = pairs_of(verdicts, people)
+    confusions = {}
+    for name, of_criterion in pairs.items():
+        confusions[name] = confusion(of_criterion)
+    errors: list[Json] = []
+    scores: list[Json] = []
+    for group in verdicts.groups():
+        errors += errors_of(group, pairs)
+        marked = np.count_nonzero(people.chances[group.rows])
+        if group.is_all or (group.division != WORDS and marked >= FEWEST_MARKED):
+            scores += scores_of(group, verdicts, people, resampling)
+    content = sealed(
+        {
+            "form": FORM,
+            "labelled_by": labelled_by,
+            "sheet": sheet.name,
+            "responses": run.name,
+            "signature": run.scores["signature"],
+            "rows": len(verdicts.items),
+            "unjudged": int((~verdicts.able).sum()),
+            "marked": len(people.marked),
+            "confusion": confusions,
+            "errors": errors,
+            "scores": scores,
+        }
+    )
+    return Printed(content, report(content, run.benchmark), content["scores"])
+
+
+@dataclass(frozen=True)
+class People:
+    """What people say of a run's rows."""
+
+    values: list[dict[str, float]]  # each row's verdicts, as `Verdicts.values`
+    chances: Floats  # the chance to be drawn of each row whose criteria are all marked, 0 for others: [rows]
+
+    @property
+    def marked(self) -> list[int]:
+        """The rows that are both marked and judged."""
+        rows: list[int] = np.flatnonzero(self.chances).tolist()
+        return rows
+
+    @classmethod
+    def of(cls, sample: Mapping[str, Any], verdicts: Verdicts) -> "People":
+        """Return the verdicts on a sheet (a response's name -> its `MarkedText`)."""
+        row_of = {name: row for row, name in enumerate(verdicts.names)}
+        values: list[dict[str, float]] = [{} for _ in verdicts.items]
+        chances = np.zeros(len(values))
+        for name, text in sample.items():
+            row = row_of[name]
+            if not verdicts.able[row]:
+                continue
+            chances[row] = text.chance
+            for entry in text.entries:
+                if entry["class"] in verdicts.values[row]:  # another judge may have given more criteria
+                    values[row][entry["class"]] = mark_as_number(entry["mark"])
+        return cls(values, chances)
+
+
+def mark_as_number(mark: str) -> float:
+    """Return a mark on a sheet of verdicts as a number."""
+    if mark == YES_MARK:
+        return 1.0
+    if mark == NO_MARK:
+        return 0.0
+    return float(mark)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The judge's and people's verdicts by a criterion on the marked rows: [pairs] each."""
+
+    rows: Ints
+    judge: Floats
+    people: Floats
+
+    def among(self, rows: Bools) -> "Pairs":
+        """Return the pairs of some rows."""
+        is_among = rows[self.rows]
+        return Pairs(self.rows[is_among], self.judge[is_among], self.people[is_among])
+
+
+def pairs_of(verdicts: Verdicts, people: People) -> dict[str, Pairs]:
+    """Return both verdicts by criterion; criteria that each row has for itself, such as its nouns, are one."""
+    is_shared = len({frozenset(people.values[row]) for row in people.marked}) == 1
+    lines: dict[str, list[tuple[int, float, float]]] = {}
+    for row in people.marked:
+        for name, value in people.values[row].items():
+            judge = min(verdicts.values[row][name], LARGEST_SCALE)
+            criterion = name if is_shared else ALL
+            lines.setdefault(criterion, []).append((row, judge, value))
+    pairs = {}
+    for name, of_criterion in lines.items():
+        rows, judged, marked = np.array(of_criterion).T
+        pairs[name] = Pairs(rows.astype(np.int64), judged, marked)
+    return pairs
+
+
+def confusion(pairs: Pairs) -> list[list[float]]:
+    """Return how often the judge and people gave which verdicts: rows of judge, people, count."""
+    counts = Counter(zip(pairs.judge.tolist(), pairs.people.tolist(), strict=True))
+    return [[judge, people, count] for (judge, people), count in sorted(counts.items())]
+
+
+def errors_of(group: Group, pairs: Mapping[str, Pairs]) -> Iterator[Json]:
+    """Yield how far the judge is from people by each criterion, if enough of a group is marked."""
+    fewest = IN_GROUP
+    if group.is_all:
+        fewest = 1
+    for name, of_criterion in pairs.items():
+        here = of_criterion.among(group.rows)
+        if len(here.rows) >= fewest:
+            yield {"by": group.division, "group": group.name, "criterion": name, **error_of(here)}
+
+
+def error_of(pairs: Pairs) -> dict[str, float]:
+    """Return how far the judge is from people."""
+    judge = pairs.judge
+    people = pairs.people
+    same = int((judge == people).sum())
+    low, high = wilson(same, len(judge))
+    correlation = np.nan
+    if np.ptp(judge) and np.ptp(people):
+        correlation = float(np.corrcoef(judge, people)[0, 1])
+    kappa = np.nan
+    by_chance = np.var(judge) + np.var(people) + (judge.mean() - people.mean()) ** 2
+    if by_chance:
+        kappa = float(1 - np.mean((judge - people) ** 2) / by_chance)
+    return {
+        "of": len(judge),
+        "same": same / len(judge),
+        "low": low,
+        "high": high,
+        "bias": float(np.mean(judge - people)),
+        "correlation": correlation,
+        "kappa": kappa,
+    }
+
+
+def scores_of(group: Group, verdicts: Verdicts, people: People, resampling: Bootstrap) -> Iterator[Json]:
+    """Yield each score of a group by the judge and as people would give it."""
+    counts_by_people = verdicts.view.counted(people.values)
+    rows = np.flatnonzero(verdicts.able & group.rows)
+    marked = np.flatnonzero(people.chances[rows])  # places in `rows`
+    clusters = numbers([verdicts.items[row].image or verdicts.items[row].id for row in rows])
+    for name, (part, counts) in verdicts.counts.items():
+        part_by_people, counts_of_people = counts_by_people[name]
+        if not counts_of_people.any():  # it needs a criterion that nobody marked
+            continue
+        judge = np.asarray(part[rows], dtype=float)
+        marks = Marked(
+            rows=marked,
+            part=np.asarray(part_by_people[rows][marked], dtype=float),
+            whole=np.asarray(counts_of_people[rows][marked], dtype=float),
+            chances=people.chances[rows[marked]],
+        )
+        most = 1.0
+        if verdicts.benchmark.is_points(name):
+            most = max(judge.max(), *marks.part, 1.0)
+        yield {
+            "by": group.division,
+            "group": group.name,
+            "score": name,
+            "judge": float(judge.sum() / counts[rows].sum()),
+            **corrected_score(judge, marks, clusters, most, resampling),
+            "marked": len(marked),
+        }
+
+
+# What is printed
+
+
+def report(content: Json, benchmark: Benchmark) -> Report:
+    """Return tables of verdicts, errors and scores, and notes."""
+    whose = f"{content['marked']:,} of {content['rows']:,} responses, marked by {content['labelled_by']}"
+    blocks: list[Table | Notes] = [Notes([f"{content['responses']}: {whose}"])]
+    for name, counts in content["confusion"].items():
+        blocks.append(_confusion_table(name, counts))
+    blocks.append(_errors_table(content["errors"]))
+    blocks.append(_scores_table(content["scores"], benchmark))
+    lines = ["bias: the judge's verdict minus people's; kappa: Cohen's, with squared weights."]
+    if content["marked"] < FEWEST_MARKED:
+        lines.append(f"Scores are corrected from {FEWEST_MARKED} marked responses on; mark more.")
+    if content["unjudged"]:
+        lines.append(f"{content['unjudged']:,} responses have no verdict; no score here counts them.")
+    lines.append(f"signature: {content['signature']}")
+    lines.append(f"certificate: {content['digest']}")
+    blocks.append(Notes(lines))
+    return blocks
+
+
+def _confusion_table(criterion: str, counts: Sequence[Sequence[Any]]) -> Table:
+    count_of = {}
+    values = set()
+    for judge, people, count in counts:
+        count_of[judge, people] = count
+        values |= {judge, people}
+    header = [criterion]
+    header += [f"people: {value:g}" for value in sorted(values)]
+    rows: list[list[Cell]] = []
+    for judge in sorted(values):
+        cells: list[Cell] = [f"judge: {judge:g}"]
+        for people in sorted(values):
+            cells.append(count_of.get((judge, people), 0))
+        rows.append(cells)
+    return Table("verdicts", header, rows)
+
+
+def _errors_table(errors: Sequence[Json]) -> Table:
+    rows: list[list[Cell]] = []
+    for error in errors:
+        cells: list[Cell] = [_group(error), error["criterion"], error["of"], estimate(error, "same")]
+        cells += [plain(error[name]) for name in ("bias", "correlation", "kappa")]
+        rows.append(cells)
+    header = ["responses", "criterion", "verdicts", "same", "bias", "correlation", "kappa"]
+    return Table("errors", header, rows, left=2, intervals=("same",))
+
+
+def _scores_table(scores: Sequence[Json], benchmark: Benchmark) -> Table:
+    rows: list[list[Cell]] = []
+    for score in scores:
+        is_points = benchmark.is_points(score["score"])
+        judge = scored(score["judge"], is_points)
+        corrected = estimate(score, is_points=is_points)
+        rows.append([_group(score), score["score"], judge, corrected, score["marked"]])
+    header = ["responses", "score", "judge", "corrected", "marked"]
+    return Table("scores", header, rows, left=2, intervals=("corrected",))
+
+
+def _group(row: Json) -> str:
+    if row["by"] == ALL:
+        return ALL
+    return f"{row['by']}: {row['group']}"

@@ -1,0 +1,138 @@
+"""What samples that people reviewed say of all rows: rates by strata, a judge's errors, and corrected scores."""
+
+import math
+
+import numpy as np
+import pytest
+
+from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.ratios import wilson
+from halluscope.stats.samples import (
+    Clustered,
+    Judged,
+    Marked,
+    Stratum,
+    allot,
+    calibration,
+    clustered_error_rate,
+    corrected_score,
+    error_rate,
+    error_rates,
+)
+
+# Rates by strata
+
+
+def test_the_error_rates_of_table_3():
+    """Rows (responses), judgements and errors of THRONE's supplement.
+
+    CHAIR's 8.8 % as printed. THRONE's counts give 4.2 %, as does the paper's own formula; it prints 4.3 %.
+    """
+    agreed = Stratum(38350, 157, 4)
+    chair = error_rate([agreed, Stratum(16650, 477, 111)])
+    throne = error_rate([agreed, Stratum(16650, 376, 30)])
+    assert (f"{chair['value']:.1%}", f"{throne['value']:.1%}") == ("8.8%", "4.2%")
+    for rate in (chair, throne):
+        assert 0 < rate["low"] < rate["value"] < rate["high"] < 1
+    alone = error_rate([Stratum(10, 20, 3)])
+    assert [alone["value"], alone["low"], alone["high"]] == pytest.approx([0.15, *wilson(3, 20)])
+
+
+def test_judgements_that_err_together_tell_less():
+    """Ten judgements per response that all err together give intervals as wide as one judgement per response."""
+    wrong = (np.random.default_rng(0).random(200) < 0.2).astype(int)
+    together = clustered_error_rate([Clustered(1, np.full(200, 10), 10 * wrong)], Bootstrap(2000))
+    of_responses = error_rate([Stratum(1, 200, int(wrong.sum()))])
+    assert together["value"] == pytest.approx(of_responses["value"])
+    width = together["high"] - together["low"]
+    assert width == pytest.approx(of_responses["high"] - of_responses["low"], rel=0.1)
+    silent = Clustered(1, np.zeros(3, int), np.zeros(3, int))
+    assert np.isnan([*clustered_error_rate([silent], Bootstrap(10)).values()]).all()
+
+
+def test_strata_are_drawn_again_each_for_itself():
+    """The variance of a sum of independent rates is the sum of their variances."""
+    rng = np.random.default_rng(1)
+    strata = [Clustered(1, np.ones(300, int), (rng.random(300) < 0.3).astype(int)) for _ in range(2)]
+    rates = [clustered_error_rate(part, Bootstrap(4000)) for part in (strata[:1], strata[1:], strata)]
+    first, second, whole = (rate["high"] - rate["low"] for rate in rates)
+    assert whole == pytest.approx(np.hypot(first, second) / 2, rel=0.1)
+
+
+# A judge's errors
+
+
+def test_weighted_error_rates_by_hand():
+    """Four texts with two cells each; a text's weight is 1 / its chance.
+
+    text  weight  judge  people        false yes       false no        wrong yes
+    a     2       1 0    1 0           0 of 2          0 of 2          0 of 2
+    b     2       1 1    0 1           2 of 2          0 of 2          2 of 4
+    c     4       0 0    1 0           0 of 4          4 of 4          -
+    d     4       1 -    1 (no label)  -               0 of 4          0 of 4
+                                       2 / 8           4 / 12          2 / 10
+    """
+    weights = np.array([[2, 2], [2, 2], [4, 4], [4, 0]], dtype=float)
+    yes = np.array([[1, 0], [1, 1], [0, 0], [1, 1]], dtype=bool)
+    implied = np.array([[1, 0], [0, 1], [1, 0], [1, 0]], dtype=bool)
+    judged = Judged(yes, implied, weights)
+    rates = error_rates({"all": judged, "class/dog": judged.among(np.array([True, False]))}, 0.95)
+    overall = rates["all"]
+    assert [overall[name] for name in ("labels", "texts", "implied")] == [7, 4, 4]
+    values = [overall[name]["value"] for name in ("false_yes", "false_no", "wrong_yes")]
+    assert values == pytest.approx([2 / 8, 4 / 12, 2 / 10])
+    assert overall["false_yes"]["low"] <= overall["false_yes"]["value"] <= overall["false_yes"]["high"]
+    assert rates["class/dog"]["false_yes"]["value"] == 1 and rates["class/dog"]["labels"] == 4
+
+
+def test_no_error_in_the_sample_is_no_certainty():
+    """Clopper's and Pearson's interval, with one trial per text: two labels of a text say hardly more than one."""
+    yes = np.ones((5, 2), dtype=bool)
+    rates = error_rates({"all": Judged(yes, yes, np.ones((5, 2)))}, 0.95)["all"]
+    assert rates["wrong_yes"] == {"value": 0.0, "low": 0.0, "high": pytest.approx(1 - 0.025**0.2)}
+    assert math.isnan(rates["false_yes"]["value"]) and math.isnan(rates["false_yes"]["high"])
+
+
+def test_calibration_by_hand():
+    """Two bins: at 0.9 people say yes to 3 of 4 by weight, at 0.2 to all: (4 x 0.15 + 1 x 0.8) / 5 = 0.28."""
+    chances = np.array([[0.9, 0.2], [0.9, 0.9]])
+    implied = np.array([[1, 1], [0, 1]], dtype=bool)
+    result = calibration(chances, implied, np.array([[2.0, 1.0], [1.0, 1.0]]), 0.95)
+    assert result["ece"]["value"] == pytest.approx(0.28)
+    assert [(row["from"], row["votes"]) for row in result["bins"]] == [(0.2, 1), (0.9, 3)]
+    assert result["bins"][1]["implied"] == pytest.approx(0.75)
+
+
+# A grader's scores
+
+
+def test_a_share_without_errors_has_jeffreys_interval():
+    """Of 60 marked rows none is wrong: Beta(1/2, 60 1/2) reaches from 0 to 0.0411 (Brown, Cai and DasGupta 2001)."""
+    rows = np.arange(60)
+    marked = Marked(rows, np.zeros(60), np.ones(60), np.ones(60))
+    score = corrected_score(np.zeros(60), marked, rows, 1.0, Bootstrap(20_000))
+    assert score["value"] == 0
+    assert score["low"] == pytest.approx(0, abs=0.001) and score["high"] == pytest.approx(0.0411, abs=0.003)
+    few = Marked(rows[:20], np.zeros(20), np.ones(20), np.ones(20))  # too few marks correct nothing
+    assert np.isnan(corrected_score(np.zeros(60), few, rows, 1.0, Bootstrap(10))["value"])
+
+
+def test_a_corrected_score_by_hand():
+    """900 rows are judged 0, 100 are judged 1; of 40 marked among each, people give 1 to 4 and to 30."""
+    judged = np.repeat([0.0, 1.0], [900, 100])
+    rows = np.concatenate([np.arange(40), 900 + np.arange(40)])
+    people = np.concatenate([np.arange(40) < 4, np.arange(40) < 30]).astype(float)
+    marked = Marked(rows, people, np.ones(80), np.repeat([40 / 900, 40 / 100], 40))
+    score = corrected_score(judged, marked, np.arange(1000), 1.0, Bootstrap(2000))
+    assert score["value"] == pytest.approx(0.9 * 4 / 40 + 0.1 * 30 / 40)
+    # The standard error of a stratified share, with the strata's sizes drawn too (Cochran 1977, 5A.9)
+    error = np.sqrt(0.9**2 * 0.1 * 0.9 / 40 + 0.1**2 * 0.75 * 0.25 / 40 + 0.9 * 0.1 * 0.65**2 / 1000)
+    assert (score["high"] - score["low"]) / 2 / 1.96 == pytest.approx(error, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "sample"), [([990, 10], 100), ([5, 5, 5], 15), ([4000, 1], 2), ([1, 1, 1], 2)]
+)
+def test_a_sample_is_shared_out(sizes, sample):
+    wanted = allot(np.array(sizes), sample)
+    assert wanted.sum() == sample and (wanted <= sizes).all()

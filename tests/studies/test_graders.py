@@ -1,0 +1,128 @@
+"""People's marks of a grader's verdicts: the sheet, the errors, and the corrected scores."""
+
+import csv
+import json
+
+import pytest
+
+import halluscope
+from halluscope.reading.datasets import read_rows
+from halluscope.studies.sheet import NO_MARK, YES_MARK
+from tests import small_datasets
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+# Benchmark -> what a judge says of the rows in turn, as `compute` takes it, and the principal score's values
+VERDICTS = {
+    "hqh": ("ratings", [{"correct": True, "extra_claims": 0}, {"correct": False, "extra_claims": 2}]),
+    "mmhal": ("ratings", [6, 2]),
+    "gavie": ("ratings", [{"relevancy": 9, "accuracy": 10}, {"relevancy": 3, "accuracy": 1}]),
+    "haloquest": ("ratings", [True, False]),
+    "llava_bench": ("ratings", [{"reference": 8, "model": 6}, {"reference": 9, "model": 3}]),
+    "hallusionbench": ("correctness", [1, 0]),
+}
+
+
+def judged(name, tmp_path):
+    """Score a small dataset by given verdicts, and return the run's folder."""
+    dataset = small_datasets.build(name, tmp_path)
+    option, verdicts = VERDICTS[name]
+    rows = list(read_rows(str(dataset)))
+    texts = [f"Response {place}." for place in range(len(rows))]
+    given = {option: [verdicts[place % 2] for place in range(len(rows))]}
+    halluscope.score(name, texts, str(dataset), out=tmp_path / "run", bootstrap=0, **given)
+    return tmp_path / "run", len(rows)
+
+
+def mark(folder, change=lambda row: row):
+    """Mark a sheet as the judge would, with changes, and return the file."""
+    with (folder / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    marked = folder / "marked.csv"
+    with marked.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows({**row, "mark": change(row)} for row in rows)
+    return marked
+
+
+@pytest.fixture
+def sheet_of(ran, tmp_path):
+    """Draw rows of a run for people to mark, and return the sheet's folder."""
+
+    def make(run, sample):
+        out = tmp_path / f"sheet of {run.name}"
+        ran("study", "sheet", "make", run, "--marks", "verdict", "--sample", sample, "--out", out)
+        return out
+
+    return make
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_people_who_agree_with_the_judge(name, tmp_path, sheet_of, json_of):
+    """Every verdict is on the sheet, without being shown; marks like the judge's give its own score again."""
+    run, count = judged(name, tmp_path)
+    _, verdicts = VERDICTS[name]
+    with (run / "items.jsonl").open(encoding="utf-8") as file:
+        order = {json.loads(line)["response"]: place for place, line in enumerate(file)}
+    texts = {}
+
+    def as_judged(row):
+        texts[row["text"]] = row["response"] or texts[row["text"]]
+        said = verdicts[order[texts[row["text"]]] % 2]
+        value = said[row["class"]] if isinstance(said, dict) else said
+        return (YES_MARK if value else NO_MARK) if row["scale"] == "yes no" else str(int(value))
+
+    found = json_of(
+        "study", "certify", mark(sheet_of(run, count), as_judged), "--run", run, "--bootstrap", "20"
+    )
+    assert found["marked"] == count
+    whole = [one for one in found["errors"] if one["by"] == "all"]
+    assert all((one["same"], one["bias"], one["kappa"]) == (1, 0, 1) for one in whole)
+    scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
+    for one in found["scores"]:
+        assert one["judge"] == pytest.approx(scores[one["score"]])
+        assert one["value"] is None  # too few marks
+
+
+def test_nouns_of_captions(tmp_path, sheet_of, json_of):
+    """OpenCHAIR's nouns are marked one by one; the person finds one that the judge took for a hallucination."""
+    dataset = small_datasets.build("openchair", tmp_path)
+    more = len(list(read_rows(str(dataset)))) - 2
+    texts = ["A dog with a ball.", "A cat.", *["Nothing."] * more]
+    votes = [[("dog", "yes"), ("ball", "no")], [("cat", "yes")], *[[]] * more]
+    run = tmp_path / "run"
+    halluscope.score("openchair", texts, str(dataset), out=run, bootstrap=0, votes=votes)
+    found = json_of("study", "certify", mark(sheet_of(run, 2), lambda row: YES_MARK), "--run", run)
+    assert found["confusion"] == {"all": [[0, 1, 1], [1, 1, 2]]}
+    assert found["scores"][0]["judge"] == pytest.approx(1 / 3)
+
+
+def test_a_judge_that_never_gives_a_criterion(tmp_path, sheet_of, json_of):
+    """HQH's rules say nothing of extra claims, so the overall rate is undefined; either judge's marks serve both."""
+    run, count = judged("hqh", tmp_path)
+    texts, rules = [f"Response {place}." for place in range(count)], tmp_path / "rules"
+    halluscope.score("hqh", texts, str(tmp_path / "hqh"), out=rules, bootstrap=0, judge="reference-only")
+    for drawn, criteria in ((run, {"correct", "extra_claims"}), (rules, {"correct"})):
+        marked = mark(sheet_of(drawn, 2), lambda row: NO_MARK if row["class"] == "correct" else "0")
+        for certified in (run, rules):
+            found = json_of("study", "certify", marked, "--run", certified)
+            both = criteria if certified == run else {"correct"}
+            assert {*found["confusion"]} == both and found["marked"] == 2
+            assert ("overall_hal" in {one["score"] for one in found["scores"]}) == (len(both) == 2)
+
+
+def test_bad_input(tmp_path, sheet_of, refused):
+    run, count = judged("haloquest", tmp_path)
+    (tmp_path / "other").mkdir()
+    another, _ = judged("mmhal", tmp_path / "other")
+    make = ("study", "sheet", "make", run, "--marks", "verdict", "--out", tmp_path / "sheet", "--sample")
+    assert "a number of judged responses" in refused(*make, count + 1)
+    sheet = sheet_of(run, 1)
+    assert "no mark" in refused("study", "certify", sheet / "sheet.csv", "--run", run)
+    marked = mark(sheet, lambda row: YES_MARK)
+    assert "drawn from" in refused("study", "certify", marked, "--run", another)
+    assert "Expected --responses and --dataset" in refused("study", "certify", marked)
+    both = ("--run", run, "--responses", "a", "--dataset", "b")
+    assert "--run alone for a grader" in refused("study", "certify", marked, *both)
