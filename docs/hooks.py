@@ -60,6 +60,7 @@ NOT_IN_NAV = ("security.md",)
 
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)#\s]+)([^)]*)\)")
 _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_PICTURE = re.compile(r"<picture>.*?</picture>", re.DOTALL)
 _AWAY = re.compile(r'href="(https?://[^"#]+)')
 
 _away: defaultdict[str, set[str]] = defaultdict(set)
@@ -204,7 +205,14 @@ def _moved(text: str, source: str) -> str:
         page = _page((ROOT / source).parent.joinpath(target).resolve().relative_to(ROOT).as_posix())
         return f"[{words}]({page}{place})" if page else words
 
-    return _LINK.sub(link, text)
+    return _LINK.sub(link, _PICTURE.sub(_two_pictures, text))
+
+
+def _two_pictures(found: re.Match[str]) -> str:
+    """Return a picture for each of the site's schemes of colours, where a file has one that asks the browser."""
+    (dark,) = re.findall(r'srcset="([^"]+)"', found[0])
+    ((words, light),) = re.findall(r'alt="([^"]+)" src="([^"]+)"', found[0])
+    return f"![{words}]({light}#only-light)\n![{words}]({dark}#only-dark)"
 
 
 def _page(path: str) -> str:
