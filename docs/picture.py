@@ -1,4 +1,4 @@
-"""Makes docs/report.png and docs/report-dark.png, the README's pictures of a report, from the demo's page in Chromium."""
+"""Makes docs/report.png and report-dark.png, the README's pictures of a report, from the demo's page in Chromium."""
 
 import shutil
 import sys
