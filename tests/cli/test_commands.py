@@ -7,7 +7,8 @@ import pytest
 from cyclopts import App
 
 from halluscope import cli
-from halluscope.cli import commands
+from halluscope.benchmarks import LISTED
+from halluscope.cli import build, commands
 from halluscope.cli.commands import COMMANDS, Command, imported
 from halluscope.cli.mistakes import MOVED
 
@@ -80,6 +81,19 @@ def test_each_page_has_an_example_and_none_the_limits(capsys):
         assert "--limits" not in page
         lines = page.splitlines()
         assert not words or any(line.startswith(f"  halluscope {words[0]}") for line in lines), words
+
+
+DATASETS = [dataset for benchmark in LISTED if benchmark.is_scored for dataset in benchmark.datasets]
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_what_comes_after_a_build_is_a_command(dataset):
+    said = build.next_step(dataset, dataset, with_images=False)
+    typed = re.findall("`([^`]+)`", said)
+    assert len(typed) == 2 and "--images FOLDER" in typed[0]
+    for command in typed:
+        function, _, _ = commands.parse(shlex.split(command)[1:])
+        assert getattr(function, "__func__", None) is not App.help_print
 
 
 @pytest.mark.parametrize("old", MOVED)
