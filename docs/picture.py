@@ -24,7 +24,8 @@ def main() -> int:
         options.add_argument(f"--{switch}")
     with TemporaryDirectory() as folder:
         page = Path(folder, "report.html")
-        if status := cli.main(["demo", "--out", str(page), "--quiet"]):
+        status = cli.main(["demo", "--out", str(page), "--quiet"])
+        if status:
             return status
         browser = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
         try:

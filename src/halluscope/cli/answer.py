@@ -126,12 +126,16 @@ def answer(
     loaded = load()
     if isinstance(loaded, ServedVlm):
         loaded.check_complete()
-    command = ["score", source.dataset.name, "--responses", *map(str, runs), "--dataset", dataset]
+    command = ["score", source.dataset.name, "--responses"]
+    command += [str(file) for file in runs]
+    command += ["--dataset", dataset, "--out", "runs/mine"]
     command += words_of_judge(source.benchmark)
     if limit:
         command += ["--limit", str(limit)]
-    each = " Each file is scored as a model of its own." if samples else ""
-    tell(f"Next: `{typed([*command, '--out', 'runs/mine'])}` scores the responses.{each}")
+    step = f"Next: `{typed(command)}` scores the responses."
+    if samples:
+        step += " Each file is scored as a model of its own."
+    tell(step)
 
 
 def _refuse(options: Mapping[str, Any], use: str) -> None:

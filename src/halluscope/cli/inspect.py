@@ -31,8 +31,8 @@ def inspect(files: Files, /, *, json: bool = False) -> None:
             if content.command:
                 say(f"  {content.command}")
             elif content.kind == ASKED and content.benchmarks:
-                words = ["--responses", FILE, "--dataset", content.file]
-                say(f"  {typed(['score', content.benchmarks[0], *words])}")
+                words = ["score", content.benchmarks[0], "--responses", FILE, "--dataset", content.file]
+                say(f"  {typed(words)}")
         if any(DATASET in content.command for content in contents):
             tell(
                 f"{DATASET} is what has the questions or images; `halluscope list` names datasets, or give a file."
