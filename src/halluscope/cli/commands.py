@@ -140,7 +140,7 @@ COMMANDS: Mapping[str, Sequence[Command]] = {
                     "metric",
                     "a metric, as a Space that evaluate loads and that visitors can try",
                     "publish:metric",
-                    "halluscope publish metric pope --org me",
+                    "halluscope publish metric pope --org me --package URL",
                 ),
                 Command(
                     "benchmark",
