@@ -191,7 +191,6 @@ The headline is the share of descriptions with a hallucinated object, among thos
     }
     max_new_tokens = 1024
     target = "objects"
-    extras = ("words",)
     datasets = (
         Dataset(
             "object_halbench",
@@ -395,7 +394,7 @@ def compute(predictions: Sequence[str], references: Sequence[Any], **options: An
     Raises:
         ValueError: for any bad input, and for a list of synonyms or a script that is not the published one, before a
             model is asked.
-        MissingExtra: without the reader's package (pip install 'halluscope[words]' or [nltk]).
+        MissingExtra: without nltk, if it reads (pip install 'halluscope[nltk]').
         FileNotFoundError: if `synonyms`, `script` or nltk's data do not exist.
         JudgingFailed: if more than `max_failed` of the replies cannot be read.
     """
