@@ -212,8 +212,9 @@ def common_scores(parts: Sequence[Rescored]) -> list[str]:
 def wanted_scores(benchmark: Benchmark, scores: Sequence[str], parts: Sequence[Rescored]) -> list[str]:
     """Return these scores, by default the one to show first; all runs must have them."""
     common = common_scores(parts)
-    names = list(scores)
-    if not names:
+    if scores:
+        names = list(scores)
+    else:
         names = [principal(benchmark, [part.scores for part in parts])]
     for name in names:
         if name not in common:
@@ -366,9 +367,11 @@ def compare_classes(parts: Mapping[str, Rescored], level: float) -> list[Compare
         second_counts = counts_of_runs[second]
         first_scores = scores_of(first_counts)
         second_scores = scores_of(second_counts)
-        able = can_differ(first_counts, second_counts, 1 - level)
-        first_able = {score: first_counts[score] for score in able}
-        second_able = {score: second_counts[score] for score in able}
+        first_able = {}
+        second_able = {}
+        for score in can_differ(first_counts, second_counts, 1 - level):
+            first_able[score] = first_counts[score]
+            second_able[score] = second_counts[score]
         for score, gap in ratio_differences(first_able, second_able, level).items():
             if not math.isnan(gap.value):
                 values = (first_scores[score], second_scores[score])
