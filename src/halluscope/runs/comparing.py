@@ -212,9 +212,8 @@ def common_scores(parts: Sequence[Rescored]) -> list[str]:
 def wanted_scores(benchmark: Benchmark, scores: Sequence[str], parts: Sequence[Rescored]) -> list[str]:
     """Return these scores, by default the one to show first; all runs must have them."""
     common = common_scores(parts)
-    if scores:
-        names = list(scores)
-    else:
+    names = list(scores)
+    if not names:
         names = [principal(benchmark, [part.scores for part in parts])]
     for name in names:
         if name not in common:
