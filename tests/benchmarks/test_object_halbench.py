@@ -21,6 +21,7 @@ from halluscope.errors import BuildError, WithoutEffect
 from halluscope.inspection.inspecting import inspect
 from halluscope.mentions import synonyms
 from halluscope.reading.words import lemmas, nouns
+from halluscope.reporting import published
 from halluscope.signature import keys_of
 from halluscope.vocabularies import load
 from tests import small_datasets
@@ -101,8 +102,8 @@ DIFFERENT = {553057: (["umbrella"], []), 336232: (["car"], []), 291597: ([], ["c
 
 def test_the_rules_beside_chair_py(upstream, wild):
     """With its list and the objects that it found in the images: the same 87 responses hallucinate."""
-    published = json.loads((wild / "sampling-decoding-eval-chair-300_answer.json").read_text())
-    sentences = published["sentences"]
+    printed = json.loads((wild / "sampling-decoding-eval-chair-300_answer.json").read_text())
+    sentences = printed["sentences"]
     references = []
     for number, row in enumerate(sentences):
         objects = row["mscoco_gt_words"]
@@ -113,14 +114,14 @@ def test_the_rules_beside_chair_py(upstream, wild):
         synonyms=upstream / "chair/synonyms.txt",
         per_question=True,
     )
-    assert result["chair_s"] == published["overall_metrics"]["CHAIRs"] == 0.29
+    assert result["chair_s"] == printed["overall_metrics"]["CHAIRs"] == 0.29
     counts = result["counts"]["all"]
     assert (counts["hallucinated"], counts["named"]) == (
         87,
         293,
     )  # in the one with the umbrella, the script finds none
     assert result["chair_s_refine"] == 87 / 293
-    assert result["chair_i"] == pytest.approx(published["overall_metrics"]["CHAIRi"], abs=2e-4)
+    assert result["chair_i"] == pytest.approx(printed["overall_metrics"]["CHAIRi"], abs=2e-4)
     different = {}
     for row, question in zip(sentences, result["per_question"], strict=True):
         mine = Counter(name for _, name in question["mentions"])
@@ -167,6 +168,16 @@ def test_each_word_of_the_refined_list_is_a_name_of_its_class(upstream):
 def test_an_image_without_objects(dataset):
     objects_of = {row.image_id: row.objects for row in METRIC.load([str(dataset)])}
     assert (objects_of[276731], objects_of[474398]) == ((), ("orange",))
+
+
+def test_published_scores_are_rates_whatever_their_sign():
+    """MiniCPM-V's page prints two models both ways."""
+    rows = [(name, scores["chair_s_refine"]) for name, scores in published.load("object_halbench").results]
+    printed = dict(rows)
+    for score in ("MiniCPM-Llama3-V 2.5", "GPT-4V"):
+        rates = {round(rate, 6) for name, rate in rows if name.startswith(score)}
+        assert len(rates) == 1
+    assert printed["Qwen-VL-Chat [printed as 100 - rate]"] == pytest.approx(0.438)
 
 
 # From names to classes
