@@ -274,10 +274,10 @@ def _without_punctuation(text: str) -> str:
     has_thousands = _THOUSANDS.search(text) is not None
     for sign in _SIGNS.intersection(text):
         is_next_to_a_blank = f"{sign} " in text or f" {sign}" in text
+        replacement = " "
         if has_thousands or is_next_to_a_blank:
-            bare = bare.replace(sign, "")
-        else:
-            bare = bare.replace(sign, " ")
+            replacement = ""
+        bare = bare.replace(sign, replacement)
     return _FULL_STOP.sub("", bare, count=32)
 
 

@@ -256,9 +256,12 @@ def corrected(benchmark: Benchmark, compared: Sequence[Compared], level: float) 
 def better(benchmark: Benchmark, pair: Compared, p: float, level: float) -> str | None:
     """Return the better run; None if the difference is not significant, or the score has no better direction."""
     score, _, _ = pair.score.partition(" of ")  # a class's score is "precision of dog"
-    direction = benchmark.direction(score)
-    if score in ("precision", "recall"):
-        direction = HIGHER
+    direction: str | None = HIGHER
+    if score not in (
+        "precision",
+        "recall",
+    ):  # a class has these also where no score of the benchmark is named so
+        direction = benchmark.direction(score)
     is_significant = p < 1 - level  # not if p is NaN
     if direction is None or not is_significant:
         return None
