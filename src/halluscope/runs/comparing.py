@@ -30,6 +30,11 @@ NOT_HOW = ("data", "responses", "interval", "prompts", "part")
 
 OUTCOMES = ("found", "hallucinated", "missed")  # the lists of classes in a row about an image
 
+OF_CLASSES = (
+    "precision",
+    "recall",
+)  # scores of a class, which the benchmark itself may not have; higher is better
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -257,10 +262,7 @@ def better(benchmark: Benchmark, pair: Compared, p: float, level: float) -> str 
     """Return the better run; None if the difference is not significant, or the score has no better direction."""
     score, _, _ = pair.score.partition(" of ")  # a class's score is "precision of dog"
     direction: str | None = HIGHER
-    if score not in (
-        "precision",
-        "recall",
-    ):  # a class has these also where no score of the benchmark is named so
+    if score not in OF_CLASSES:
         direction = benchmark.direction(score)
     is_significant = p < 1 - level  # not if p is NaN
     if direction is None or not is_significant:
@@ -315,8 +317,9 @@ def counts_of_mentions(rows: Sequence[Values]) -> Tally:
     mentioned = (outcome_of != "missed").astype(float)
     present = (outcome_of != "hallucinated").astype(float)
     mentions = Mentions(np.array(images), len(rows), classes)
-    tally = dict(mentions.counts("precision", right, mentioned))
-    tally.update(mentions.counts("recall", right, present))
+    precision, recall = OF_CLASSES
+    tally = dict(mentions.counts(precision, right, mentioned))
+    tally.update(mentions.counts(recall, right, present))
     return tally
 
 
