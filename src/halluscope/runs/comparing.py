@@ -30,10 +30,8 @@ NOT_HOW = ("data", "responses", "interval", "prompts", "part")
 
 OUTCOMES = ("found", "hallucinated", "missed")  # the lists of classes in a row about an image
 
-OF_CLASSES = (
-    "precision",
-    "recall",
-)  # scores of a class, which the benchmark itself may not have; higher is better
+# scores of a class, which the benchmark itself may not have; higher is better
+OF_CLASSES = ("precision", "recall")
 
 
 @dataclass(frozen=True)
