@@ -214,13 +214,3 @@ def test_equal_signatures_mean_equal_data(rows):
 
 
 # What can be known at once is said at once
-
-
-def test_a_file_that_cannot_be_written_is_found_before_anything_is_scored(tmp_path, labels, capsys):
-    file = write(tmp_path / "mine.jsonl", SAID_ROWS)
-    words = ["score", "throne", "--dataset", labels, "--responses", str(file), "--judges", "no/such-judge"]
-    assert cli.main([*words, "--out", str(file / "run")]) == 2
-    assert "is not a folder. Name another folder" in capsys.readouterr().err
-    assert cli.main([*words, "--out", str(file)]) == 2
-    assert "is there already" in capsys.readouterr().err
-    assert file.read_text().count("\n") == 2
