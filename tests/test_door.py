@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import halluscope
 from halluscope import cli
 from halluscope.signature import data_of, keys_of
+from tests import small_datasets
 
 SAMPLINGS = ("random", "popular", "adversarial")
 THINGS = {"random": ("dog", "bus"), "popular": ("cat", "person"), "adversarial": ("fork", "knife")}
@@ -25,17 +26,10 @@ OBJECTS = {1: ["dog"], 2: ["cat"], 3: ["bus"]}
 @pytest.fixture
 def pope(tmp_path: Path) -> Path:
     """Three files of questions as POPE's authors have them, with ids from 1 in each."""
-    for sampling, things in THINGS.items():
-        rows = [
-            {
-                "question_id": number,
-                "image": "COCO_val2014_000000000042.jpg",
-                "text": f"Is there a {thing} in the image?",
-                "label": ("yes", "no")[number % 2],
-            }
-            for number, thing in enumerate(things, 1)
-        ]
-        (tmp_path / f"coco_pope_{sampling}.json").write_text("\n".join(map(json.dumps, rows)))
+    image = "COCO_val2014_000000000042.jpg"
+    for sampling, (first, second) in THINGS.items():
+        asked = [(image, first, "no"), (image, second, "yes")]
+        small_datasets.pope_file(tmp_path / f"coco_pope_{sampling}.json", asked)
     return tmp_path
 
 

@@ -78,6 +78,13 @@ def test_defaults_and_costs_are_accepted_and_move_nothing(name, options, others)
     assert json.dumps(compute(name, **options, **others)) == json.dumps(compute(name, **options))
 
 
+def test_a_reader_beside_given_nouns_of_amber():
+    amber = registry.benchmark("amber")
+    described = [row for row in example(amber)[1] if row["task"] == "generative"]
+    with pytest.raises(ValueError, match="reader is .*but .*; leave reader out"):
+        amber.compute([""] * len(described), described, nouns=[[]] * len(described), reader="nltk")
+
+
 def test_what_matters_still():
     """Codes of one kind leave the other to a judge; a convention matters where a response is unreadable."""
     assert (

@@ -5,6 +5,8 @@ import inspect
 import json
 import os
 import re
+import subprocess
+import sys
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -323,6 +325,13 @@ def test_command_line(upstream: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     said = capsys.readouterr().out
     assert "4 images, 6 annotations, 4 classes, 1 images without objects (a subset)" in said
     assert f"load_dataset('{tmp_path / 'out'}', split='validation')" in said
+
+
+def test_script_runs_from_anywhere(upstream: Path, tmp_path: Path) -> None:
+    script = share("builders", "throne_coco.py").resolve()
+    words = ["--source", "upstream", "--no-images", "--subset", "--out", "datasets/throne_coco"]
+    subprocess.run([sys.executable, str(script), *words], cwd=tmp_path, check=True, capture_output=True)
+    assert list(load(tmp_path / "datasets/throne_coco")["objects"]) == OBJECTS
 
 
 @pytest.mark.parametrize("dataset", [pytest.param(one, id=one.name) for one in registry.datasets()])

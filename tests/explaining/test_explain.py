@@ -56,13 +56,10 @@ def reading(whole: dict[str, Any], *names: str) -> dict[str, Any]:
 @pytest.fixture
 def three(tmp_path) -> list[str]:
     """Three of POPE's questions, two about what is there, and a response to each."""
-    asked = [
-        {"question_id": n, "image": "1.jpg", "text": f"Is there a {thing} in the image?", "label": label}
-        for n, (thing, label) in enumerate((("dog", "yes"), ("cat", "yes"), ("bus", "no")))
-    ]
+    asked = [("1.jpg", "dog", "yes"), ("1.jpg", "cat", "yes"), ("1.jpg", "bus", "no")]
+    dataset = small_datasets.pope_file(tmp_path / "random.json", asked, first=0)
     said = [{"question_id": n, "response": said} for n, said in enumerate(["Yes", "Yes, a cat.", "No"])]
-    files = lines(tmp_path / "m.jsonl", said), lines(tmp_path / "random.json", asked)
-    return ["--responses", files[0], "--dataset", files[1]]
+    return ["--responses", lines(tmp_path / "m.jsonl", said), "--dataset", dataset]
 
 
 @needs("pope")
