@@ -164,7 +164,7 @@ def test_published_files():
         inspection = inspect(wild / name)
         kinds.add(inspection.kind)
         benchmark = benchmarks.get((entry["benchmark"] or "").partition(" ")[0])
-        if "objhal" in name:  # the manifest counts Object HalBench's answers with CHAIR's
+        if "objhal_bench" in name:
             benchmark = "object_halbench"
         if benchmark and "ratings" not in entry["benchmark"]:
             assert benchmark in inspection.benchmarks, name
