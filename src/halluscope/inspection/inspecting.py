@@ -481,11 +481,7 @@ def _odd(table: Table, column: str) -> dict[str, int]:
     names = list(table.columns)
     names.remove(column)
     gold = _first_present(GOLD, names)
-    are_gold = gold != ""
-    for cell, text in zip(table.cells(gold), texts, strict=True):
-        if str(cell).lower() != text.strip().lower():
-            are_gold = False
-            break
+    are_gold = gold != "" and _are_the_same(table.cells(gold), texts)
     beside = []
     for name in names:
         if SAYS.match(name) and str in kinds(table.cells(name)):
@@ -501,10 +497,13 @@ def _odd(table: Table, column: str) -> dict[str, int]:
         "lists of one text": sum(isinstance(cell, list) for cell in table.cells(column)),
         f"other columns of texts ({shown})": len(set(beside) - set(GOLD)),
     }
-    for oddity in list(odd):
-        if not odd[oddity]:
-            del odd[oddity]
-    return odd
+    return {oddity: count for oddity, count in odd.items() if count}
+
+
+def _are_the_same(cells: Sequence[Any], texts: Sequence[str]) -> bool:
+    """Whether a column holds the texts, but for case and outer spaces."""
+    pairs = zip(cells, texts, strict=True)
+    return all(str(cell).lower() == text.strip().lower() for cell, text in pairs)
 
 
 def _repeats(table: Table, names: Sequence[str], texts: Sequence[str]) -> set[int]:

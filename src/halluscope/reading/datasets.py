@@ -401,12 +401,13 @@ def _load(source: Source) -> Any:
 def _check_built(source: Source) -> None:
     """Check that a dataset that is named by a bare name has been built; the folder of a clone holds only its spec."""
     path = source.path
-    is_unbuilt = (path / "spec.toml").is_file() and not (path / "data").is_dir()
-    if not is_unbuilt and (not _is_bare(source.name) or is_there(source.name)):
+    is_only_spec = (path / "spec.toml").is_file() and not (path / "data").is_dir()
+    is_missing = _is_bare(source.name) and not is_there(source.name)
+    if not is_only_spec and not is_missing:
         return
     built = sorted(folder.name for folder in Path(FOLDER).glob("*") if (folder / "data").is_dir())
     hint = ""
-    if not is_unbuilt:
+    if not is_only_spec:
         hint = nearest(source.name, built)
     command = "`halluscope build NAME` makes one"
     if any(path.name in benchmark.datasets for benchmark in LISTED):

@@ -121,12 +121,8 @@ def read_labels(
 def _implied(entries: Sequence[Entry], vocabulary: Vocabulary, sheet: Sheet) -> list[str]:
     """Return the classes that a text implies, by the marks of its rows."""
     is_implied, is_not_implied = sheet.marks
-    marks = {}
-    for entry in entries:
-        if entry["class"]:
-            marks[entry["class"]] = entry["mark"]
-        else:
-            last = entry  # which asks about all other classes
+    marks = {entry["class"]: entry["mark"] for entry in entries if entry["class"]}
+    (last,) = [entry for entry in entries if not entry["class"]]  # which asks about all other classes
     classes = {name.casefold(): name for name in vocabulary.classes}
     other_classes = []
     wrong = []

@@ -169,14 +169,19 @@ class LeanT5:
         The bias is cut from one for lengths up to a power of two, whose rows begin at multiples of 8: CUDA's attention
         uses the cut without a copy.
         """
-        size = max(512, 1 << (length - 1).bit_length()) if stack is self._model.encoder else length
+        size = length
+        if stack is self._model.encoder:
+            next_power_of_two = 1 << (length - 1).bit_length()
+            size = max(512, next_power_of_two)
         if (stack, size) not in self._biases:
             bias = stack.block[0].layer[0].SelfAttention.compute_bias(size, size)
             if stack is self._model.decoder:
                 bias = bias.masked_fill(torch.ones_like(bias, dtype=torch.bool).triu(1), -torch.inf)
             self._biases[stack, size] = bias
         cut = self._biases[stack, size][..., :length, :length]
-        return cut if cut.is_cuda else cut.contiguous()
+        if cut.is_cuda:
+            return cut
+        return cut.contiguous()
 
 
 def _add(states: torch.Tensor, inputs: torch.Tensor, layer: Any) -> None:
