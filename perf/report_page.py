@@ -50,9 +50,11 @@ requestAnimationFrame(() => setTimeout(() => done(told())));
 
 OPENED = """
 const done = arguments[0];
-const told = () => [performance.getEntriesByName("first-contentful-paint")[0]?.startTime,
-  performance.getEntriesByType("navigation")[0].domContentLoadedEventEnd];
-requestAnimationFrame(() => setTimeout(() => done(told())));
+new PerformanceObserver((list) => {
+  const painted = list.getEntriesByName("first-contentful-paint")[0];
+  const complete = performance.getEntriesByType("navigation")[0].domContentLoadedEventEnd;
+  if (painted) done([painted.startTime, complete]);
+}).observe({type: "paint", buffered: true});
 """
 
 
