@@ -35,7 +35,7 @@ watch: $(VENV)/.dev
 
 # Builds the documentation as a site; a broken link is an error. Links to other sites are listed in site/links.txt.
 docs: $(VENV)-docs/.ready
-	NO_MKDOCS_2_WARNING=1 TQDM_DISABLE=1 $(VENV)-docs/bin/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 TQDM_DISABLE=1 HF_DATASETS_DISABLE_PROGRESS_BARS=1 $(VENV)-docs/bin/mkdocs build --quiet
 
 # Computes docs/results.md again from the folder of published files that HALLUSCOPE_UPSTREAM names.
 results: $(VENV)/.dev
@@ -82,12 +82,12 @@ $(VENV)-docs/.ready: pyproject.toml constraints.txt
 $(VENV)-lmms/.ready: pyproject.toml
 	test -x $(VENV)-lmms/bin/python || $(PYTHON) -m venv $(VENV)-lmms
 	$(VENV)-lmms/bin/python -m pip --disable-pip-version-check install --quiet \
-		-e '.[words]' pytest lmms-eval==0.7.3 'filelock<4' torch==2.14.1 torchvision==0.29.1
+		-e . pytest lmms-eval==0.7.3 'filelock<4' torch==2.14.1 torchvision==0.29.1
 	touch $@
 
 # Inspect asks servers through openai. The tests' small datasets import pytest.
 $(VENV)-inspect/.ready: pyproject.toml constraints.txt
 	test -x $(VENV)-inspect/bin/python || $(PYTHON) -m venv $(VENV)-inspect
 	$(VENV)-inspect/bin/python -m pip --disable-pip-version-check install --quiet -c constraints.txt \
-		-e '.[inspect,words]' openai pytest
+		-e '.[inspect]' openai pytest
 	touch $@

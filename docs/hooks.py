@@ -1,11 +1,13 @@
-"""Generates pages of the site: one per benchmark, the API, and pages whose text lies outside docs/.
+"""Generates pages of the site: one per benchmark, per command and per room of the API, and those outside docs/.
 
 A benchmark's page combines its metric's card, the help of its builders and options, and its scores, all from the
-benchmark's own package: a new benchmark gets a page without an edit here. Links to other sites are listed, not checked.
+benchmark's own package: a new benchmark gets a page without an edit here. A command's page is its help. Links to other
+sites are listed, not checked.
 """
 
 import re
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -14,9 +16,14 @@ from mkdocs.structure.pages import Page
 
 from halluscope import registry
 from halluscope.benchmark import Benchmark, Dataset
+from halluscope.cli import commands
+from halluscope.cli.commands import COMMANDS, Command
+from halluscope.cli.pages import page as help_page
 from halluscope.options import Option
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# Page of the site -> file of the repository
 ELSEWHERE = {
     "index.md": "README.md",
     "speed.md": "perf/README.md",
@@ -24,34 +31,86 @@ ELSEWHERE = {
     "changelog.md": "CHANGELOG.md",
     "security.md": "SECURITY.md",
 }
-"""Page of the site -> file of the repository."""
 
-PAGES = {source: page for page, source in ELSEWHERE.items()}
 NOT_IN_NAV = ("security.md",)
+
+
+@dataclass(frozen=True)
+class Room:
+    """A page of the API."""
+
+    title: str
+    about: str
+    modules: tuple[str, ...]
+
+
+# Name of the page -> what it holds. Each metric's `compute` has a page of its own.
+API = {
+    "halluscope": Room("The package", "What `import halluscope` offers.", ("halluscope",)),
+    "benchmark": Room(
+        "A benchmark's class",
+        "What a new benchmark derives from; [Adding a benchmark](../contributing.md) shows how.",
+        (
+            "halluscope.metric",
+            "halluscope.labelled",
+            "halluscope.judged",
+            "halluscope.benchmark",
+            "halluscope.options",
+        ),
+    ),
+    "judge": Room(
+        "Judges",
+        "What a judge or a voter of your own offers; [Judges](../judges.md) says which there are.",
+        ("halluscope.judging.judge", "halluscope.judging.endpoint"),
+    ),
+    "errors": Room("Errors", "What is raised, beside ValueError and OSError.", ("halluscope.errors",)),
+}
+
+# What follows a command -> the name whose help its page shows
+EXAMPLE_OF = {commands.BENCHMARK: "throne", commands.DATASET: "pope"}
 
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)#\s]+)([^)]*)\)")
 _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_PICTURE = re.compile(r"<picture>.*?</picture>", re.DOTALL)
 _AWAY = re.compile(r'href="(https?://[^"#]+)')
 
+# Address of another site -> the pages that link to it
 _away: defaultdict[str, set[str]] = defaultdict(set)
 
 
+# What mkdocs calls
+
+
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the benchmarks' pages into the navigation."""
-    pages = [{room.title: f"benchmarks/{room.name}.md"} for room in registry.records()]
+    """Put the pages of benchmarks, commands and the API into the navigation."""
+    of_benchmarks = [{benchmark.title: f"benchmarks/{benchmark.name}.md"} for benchmark in registry.records()]
+    of_commands = [{command.name: f"commands/{command.name}.md"} for command in all_commands()]
+    of_metrics = [{benchmark.title: f"api/{benchmark.name}.md"} for benchmark in registry.benchmarks()]
+    of_api: list[dict[str, object]] = []
+    for name, room in API.items():
+        of_api.append({room.title: f"api/{name}.md"})
+    of_api.append({"Metrics": of_metrics})
+    pages = {"benchmarks/": of_benchmarks, "commands/": of_commands, "api/": of_api}
     for entry in config.nav or ():
-        for name, page in entry.items():
-            if page == "benchmarks/":
-                entry[name] = pages
+        for title, page in entry.items():
+            entry[title] = pages.get(page, page)
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages."""
-    made = {page: _moved((ROOT / source).read_text("utf-8"), source) for page, source in ELSEWHERE.items()}
-    made |= {f"benchmarks/{room.name}.md": benchmark(room) for room in registry.records()}
-    made["api.md"] = api()
-    for page, text in made.items():
+    texts = {}
+    for page, source in ELSEWHERE.items():
+        texts[page] = moved((ROOT / source).read_text("utf-8"), source)
+    for benchmark in registry.records():
+        texts[f"benchmarks/{benchmark.name}.md"] = page_of_benchmark(benchmark)
+    for command in all_commands():
+        texts[f"commands/{command.name}.md"] = page_of_command(command)
+    for name, room in API.items():
+        texts[f"api/{name}.md"] = page_of_room(room)
+    for benchmark in registry.benchmarks():
+        texts[f"api/{benchmark.name}.md"] = page_of_metric(benchmark)
+    for page, text in texts.items():
         file = File.generated(config, page, content=text)
         if page in NOT_IN_NAV:
             file.inclusion = file.inclusion.NOT_IN_NAV
@@ -62,7 +121,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Rewrite the links of a page of docs/ that lead elsewhere in the repository."""
     source = f"docs/{page.file.src_uri}"
-    return _moved(markdown, source) if source.endswith(".md") and (ROOT / source).exists() else markdown
+    if source.endswith(".md") and (ROOT / source).exists():
+        return moved(markdown, source)
+    return markdown
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -74,69 +135,149 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
 def on_post_build(config: MkDocsConfig) -> None:
     """List the links to other sites, which are not checked."""
-    lines = [f"{address}  {', '.join(sorted(pages))}" for address, pages in sorted(_away.items())]
-    (Path(config.site_dir) / "links.txt").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    lines = []
+    for address, pages in sorted(_away.items()):
+        lines.append(f"{address}  {', '.join(sorted(pages))}\n")
+    (Path(config.site_dir) / "links.txt").write_text("".join(lines), encoding="utf-8")
     print(f"{len(lines)} links to other sites are not checked: {config.site_dir}/links.txt")
 
 
-def benchmark(room: Benchmark) -> str:
-    """Return a benchmark's page."""
-    card = ROOT / "metrics" / room.name / "README.md"
-    text = (
-        _FRONT.sub("", card.read_text("utf-8")) if card.is_file() else f"# {room.title}\n{room.description}"
-    )
-    parts = [text.strip(), *(_dataset(room, dataset) for dataset in room.datasets)]
-    parts += [_options(room), _scores(room), f"## Licence\n{room.licence}"]
-    parts.append("## Sources\n" + "\n".join(f"- <{link}>" for link in room.links))
-    return "\n\n".join(filter(None, parts)) + "\n"
+# Benchmarks
 
 
-def api() -> str:
-    """Return the page of the API: the package's public names, then each metric's `compute`."""
-    metrics = [f"## {room.title}\n{_documented(room)}" for room in registry.benchmarks()]
-    return "\n\n".join(["# API", "::: halluscope", *metrics]) + "\n"
+def page_of_benchmark(benchmark: Benchmark) -> str:
+    card = ROOT / "metrics" / benchmark.name / "README.md"
+    text = f"# {benchmark.title}\n{benchmark.description}"
+    if card.is_file():
+        text = _FRONT.sub("", card.read_text("utf-8"))
+    parts = [text.strip()]
+    for dataset in benchmark.datasets:
+        parts.append(_dataset(benchmark, dataset))
+    if benchmark.options:
+        parts.append(_options(benchmark))
+    if benchmark.scores:
+        parts.append(_scores(benchmark))
+    parts.append(f"## Licence\n{benchmark.licence}")
+    links = [f"- <{link}>" for link in benchmark.links]
+    parts.append("## Sources\n" + "\n".join(links))
+    return _joined(parts)
 
 
-def _documented(room: Benchmark) -> str:
-    return f"::: halluscope.benchmarks.{room.name}.metric.compute\n    options: {{heading_level: 3}}"
-
-
-def _dataset(room: Benchmark, dataset: Dataset) -> str:
+def _dataset(benchmark: Benchmark, dataset: Dataset) -> str:
     """Return the section that says how a dataset is built."""
-    about = room.builder(dataset).about.strip()
+    about = benchmark.builder(dataset).about.strip()
     return f"## Dataset `{dataset.name}`\n```text\n{about}\n```"
 
 
-def _options(room: Benchmark) -> str:
-    rows = [f"| `--{option.name.replace('_', '-')}` | {_help(option)} |" for option in room.options]
-    return "\n".join(["## Options of `halluscope score`", "| option | |", "|---|---|", *rows]) if rows else ""
+def _options(benchmark: Benchmark) -> str:
+    lines = ["## Options of `halluscope score`", "| option | |", "|---|---|"]
+    for option in benchmark.options:
+        lines.append(f"| `--{option.name.replace('_', '-')}` | {_help(option)} |")
+    return "\n".join(lines)
 
 
 def _help(option: Option) -> str:
-    named = f" ({', '.join(option.choices)})" if option.choices else ""
-    return (option.help + named).replace("|", "\\|").replace("<", "&lt;")
+    text = option.help
+    if option.choices:
+        text += f" ({', '.join(option.choices)})"
+    return text.replace("|", "\\|").replace("<", "&lt;")
 
 
-def _scores(room: Benchmark) -> str:
-    rows = []
-    for name, score in room.scores.items():
-        better = f"{score.better} is better" if score.better else ""
-        rows.append(f"| `{name}` | {better} |")
-    principal = f"Models are compared by `{room.principal}`."
-    return "\n".join(["## Scores", principal, "", "| score | |", "|---|---|", *rows]) if rows else ""
+def _scores(benchmark: Benchmark) -> str:
+    lines = ["## Scores", f"Models are compared by `{benchmark.principal}`.", "", "| score | |", "|---|---|"]
+    for name, score in benchmark.scores.items():
+        better = ""
+        if score.better:
+            better = f"{score.better} is better"
+        lines.append(f"| `{name}` | {better} |")
+    return "\n".join(lines)
 
 
-def _moved(text: str, source: str) -> str:
+# Commands
+
+
+def all_commands() -> list[Command]:
+    """Return the commands in the order of the help."""
+    each = []
+    for group in COMMANDS.values():
+        each += group
+    return each
+
+
+def page_of_command(command: Command) -> str:
+    """Return a command's page: its help, and that of its own commands, or of one name that may follow it."""
+    parts = [f"# halluscope {command.name}", _help_of([command.name])]
+    if command.follows:
+        name = EXAMPLE_OF[command.follows]
+        example = f"halluscope {command.name} {name} --help"
+        parts.append(f"Each name has a page of its own in the help, such as `{example}`:")
+        parts.append(_help_of([command.name, name]))
+    parts += _help_of_inner(command, [command.name])
+    return _joined(parts)
+
+
+def _help_of_inner(command: Command, words: list[str]) -> list[str]:
+    """Return the help of a command's own commands, each below a heading; the words name the command."""
+    parts = []
+    for inner in command.commands:
+        words_of_inner = words + [inner.name]
+        parts.append(f"## halluscope {' '.join(words_of_inner)}")
+        parts.append(_help_of(words_of_inner))
+        parts += _help_of_inner(inner, words_of_inner)
+    return parts
+
+
+def _help_of(words: list[str]) -> str:
+    """Return the help of a command as a block of text."""
+    return f"```text\n{help_page(commands.app(words), words)}\n```"
+
+
+# The API
+
+
+def page_of_room(room: Room) -> str:
+    parts = [f"# {room.title}", room.about]
+    for module in room.modules:
+        parts.append(f"::: {module}")
+    return _joined(parts)
+
+
+def page_of_metric(benchmark: Benchmark) -> str:
+    """Return the page of a metric's `compute`."""
+    about = f"{benchmark.about[0].upper()}{benchmark.about[1:]}."
+    more = f"[The benchmark's page](../benchmarks/{benchmark.name}.md) says more."
+    compute = f"::: halluscope.benchmarks.{benchmark.name}.metric.compute"
+    return _joined([f"# {benchmark.title}: compute", f"{about} {more}", compute])
+
+
+def _joined(parts: list[str]) -> str:
+    return "\n\n".join(parts) + "\n"
+
+
+# Links
+
+
+def moved(text: str, source: str) -> str:
     """Return a file's text with links from the site's root; a link to a file without a page becomes plain text."""
 
-    def link(found: re.Match[str]) -> str:
-        words, target, place = found.groups()
+    def link(match: re.Match[str]) -> str:
+        words, target, place = match.groups()
         if "://" in target:
-            return found[0]
-        page = _page((ROOT / source).parent.joinpath(target).resolve().relative_to(ROOT).as_posix())
-        return f"[{words}]({page}{place})" if page else words
+            return match[0]
+        path = (ROOT / source).parent.joinpath(target).resolve()
+        page = _page(path.relative_to(ROOT).as_posix())
+        if page:
+            return f"[{words}]({page}{place})"
+        return words
 
-    return _LINK.sub(link, text)
+    return _LINK.sub(link, _PICTURE.sub(_two_pictures, text))
+
+
+def _two_pictures(match: re.Match[str]) -> str:
+    """Return a picture for each of the site's schemes of colours, where a file has one that asks the browser."""
+    (dark,) = re.findall(r'srcset="([^"]+)"', match[0])
+    ((words, light),) = re.findall(r'alt="([^"]+)" src="([^"]+)"', match[0])
+    return f"![{words}]({light}#only-light)\n![{words}]({dark}#only-dark)"
 
 
 def _page(path: str) -> str:
@@ -144,4 +285,9 @@ def _page(path: str) -> str:
     if path.startswith("docs/"):
         return path.removeprefix("docs/")
     card = re.fullmatch(r"(?:metrics/(\w+)/README|dataset_cards/(\w+))\.md", path)
-    return f"benchmarks/{registry.benchmark(card[1] or card[2]).name}.md" if card else PAGES.get(path, "")
+    if card:
+        return f"benchmarks/{registry.benchmark(card[1] or card[2]).name}.md"
+    for page, source in ELSEWHERE.items():
+        if source == path:
+            return page
+    return ""

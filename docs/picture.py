@@ -1,4 +1,4 @@
-"""Makes docs/report.png, the README's picture of a report, from the demo's page in headless Chromium."""
+"""Makes docs/report.png and report-dark.png, the README's pictures of a report, from the demo's page in Chromium."""
 
 import shutil
 import sys
@@ -12,28 +12,33 @@ from selenium import webdriver
 
 from halluscope import cli
 
-PICTURE = Path(__file__).with_name("report.png")
+FILES = {"light": "report.png", "dark": "report-dark.png"}
 WIDTH, HEIGHT, COLOURS = 1040, 900, 128
+SHOWN = 585  # of the page's height: down to the scores
 
 
 def main() -> int:
-    """Write the demo's page, scroll to its first row, and take a screenshot."""
+    """Write the demo's page, open it, and take a screenshot in each scheme of colours."""
     options = webdriver.ChromeOptions()
     for switch in ("headless=new", "no-sandbox", "hide-scrollbars", f"window-size={WIDTH},{HEIGHT}"):
         options.add_argument(f"--{switch}")
     with TemporaryDirectory() as folder:
         page = Path(folder, "report.html")
-        if status := cli.main(["demo", "--out", str(page), "--quiet"]):
+        status = cli.main(["demo", "--out", str(page), "--quiet"])
+        if status:
             return status
         browser = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
         try:
-            browser.get(page.as_uri())
-            browser.execute_script("document.querySelector('#items').scrollIntoView()")
-            time.sleep(1)  # images load when they are scrolled into view
-            taken = Image.open(BytesIO(browser.get_screenshot_as_png()))
+            for scheme, name in FILES.items():
+                features = [{"name": "prefers-color-scheme", "value": scheme}]
+                browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+                browser.get(page.as_uri())
+                time.sleep(2)  # images load when they are in view
+                taken = Image.open(BytesIO(browser.get_screenshot_as_png()))
+                taken = taken.crop((0, 0, taken.width, SHOWN))
+                taken.convert("RGB").quantize(COLOURS).save(Path(__file__).with_name(name), optimize=True)
         finally:
             browser.quit()
-    taken.convert("RGB").quantize(COLOURS).save(PICTURE, optimize=True)
     return 0
 
 

@@ -85,6 +85,7 @@ def test_a_signature_of_today_is_shown():
     ]
 
 
+@pytest.mark.filterwarnings("error::UserWarning")  # which a notebook shows in red
 def test_the_quickstart_runs(tmp_path, monkeypatch):
     """Run the notebook's cells in order, as a kernel does, and check what it says about the descriptions."""
     monkeypatch.chdir(tmp_path)
@@ -94,17 +95,25 @@ def test_the_quickstart_runs(tmp_path, monkeypatch):
     for cell in json.loads((ROOT / "docs/quickstart.ipynb").read_text())["cells"]:
         if cell["cell_type"] == "code":
             shown.append(_run("".join(cell["source"]), names))
-            for output in cell["outputs"]:  # as the notebook has it; a kernel breaks long lists
-                said = "".join(output["data"]["text/plain"])
-                assert said == repr(shown[-1]) or ast.literal_eval(said) == shown[-1], cell["source"]
+            for output in cell["outputs"]:
+                said = _without_digest("".join(output["data"]["text/plain"]))
+                # a kernel breaks long lists
+                is_same = said == _without_digest(repr(shown[-1])) or ast.literal_eval(said) == shown[-1]
+                assert is_same, cell["source"]
     assert shown[0] == _names()
-    assert (3 / 5, 1.0) in shown  # dog, frisbee and cat of what is said, with bench and couch; none is missed
-    assert [one["hallucinated"] for one in names["result"]["per_image"]] == [["bench"], ["couch"]]
-    assert (0.5, 0.25) in shown
+    # "agreeable" mentions 15 things, of which 9 are among the 12 in the pictures ("man" is a person)
+    assert {"careful": (1.0, 11 / 12), "agreeable": (0.6, 0.75)} in shown
+    found = [row["hallucinated"] for row in names["scores"]["agreeable"]["per_image"]]
+    assert found == [["bench"], ["remote", "book"], ["knife", "dining table"], ["backpack"]]
     marked = [
         [mark.says for mark in item.marks if mark.kind == "bad"] for item in shown[-1].page.runs[0].items
     ]
-    assert marked == [["bench: hallucinated"], ["couch: hallucinated"]]
+    assert sorted(marked[2]) == ["dining table: hallucinated", "knife: hallucinated"] and len(marked) == 4
+
+
+def _without_digest(text):
+    """Return a text without the digest of the lexical judge's rules, which changes with each rule."""
+    return re.sub(r"\blexical-\d+-[0-9a-f]{8}", "lexical", text)
 
 
 def _run(source, names):

@@ -86,11 +86,14 @@ def build(
     from halluscope.paths import path_of
 
     builder = registry.benchmark(name).builder(registry.dataset(name))
-    paths = {}
-    for option, value in (("source", source), ("images", images), ("out", out)):
-        if value is not None:
-            paths[option] = path_of(value)
-    folder: Path = builder.build(**paths, **options)
+    are_paths = {"source", "images", "out", "cache"}
+    are_paths.update(option.name for option in builder.options if option.type is path_of)
+    chosen = {}
+    for option, value in ({"source": source, "images": images, "out": out} | options).items():
+        if value is None:
+            continue
+        chosen[option] = path_of(value) if option in are_paths else value
+    folder: Path = builder.build(**chosen)
     return folder
 
 

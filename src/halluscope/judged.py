@@ -4,8 +4,9 @@ A benchmark states its criteria, its prompts, what a prompt says of a row, and w
 missing verdict is NaN and counts in no score.
 """
 
+import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from halluscope.judging.given_verdicts import GivenVerdicts, read_given
+from halluscope.judging.guard import speaking
 from halluscope.judging.judge import MAX_TOKENS
 from halluscope.judging.options import ASKING, VerdictOptions, judge_option, max_tokens_option
 from halluscope.judging.verdict_prompts import Fields, Verdict, VerdictPrompt
@@ -24,9 +26,11 @@ from halluscope.options import check_effect, option, usual_values
 from halluscope.responses import lengths
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.rows_metric import RowsMetric
+from halluscope.sanitize import short_repr
 from halluscope.stats.counts import Tables
 from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats, ratio
+from halluscope.stats.slopes import slope
 from halluscope.stats.tallies import Bools, Ints
 from halluscope.validation import warn_of_a_part
 
@@ -39,6 +43,10 @@ ALL = "all"  # the name of all rows in `counts`
 # The values of the option `prompts`: whose words a judge is asked in
 OURS = "ours"
 AUTHORS = "authors"
+
+BY_LENGTH = "by_length"  # in a result: by how much mean ratings rise per 100 words
+SPEAKS = "speaks_to_judge"  # in a result: the ids of the rows whose responses seem to speak to a judge
+QUOTED = 3  # how many of them a warning quotes
 
 # The option by which a user gives verdicts
 RATINGS = "ratings"
@@ -96,6 +104,7 @@ class Judged(RowsMetric):
     flags: ClassVar[tuple[str, ...]] = ()
     notes: ClassVar[Mapping[str, Any]]  # the texts that explain a verdict -> their value where there is none
     judge_prompts: ClassVar[Mapping[str, VerdictPrompt]]  # by the values of the option `prompts`
+    asking: ClassVar[Sequence[str]] = ASKING  # the options that only move a language model's replies
     unread: ClassVar[str] = "unreadable"  # the name of the share of responses without a readable verdict
     # score -> the names in `counts` of its whole and its part
     counted: ClassVar[Mapping[str, tuple[str, str]]] = {}
@@ -114,6 +123,10 @@ class Judged(RowsMetric):
 
     def check_rows(self, rows: Sequence[Any]) -> None:
         """Check that a language model can be asked about the rows, before it is asked about any."""
+
+    def also_measured(self, options: Any) -> list[Criterion]:
+        """Return what a language model's verdicts also hold, beside the criteria; by default nothing."""
+        return []
 
     def warn_of_verdicts(self, verdicts: Sequence[Verdict | None]) -> None:
         """Warn of what a language model's verdicts show, one per reply."""
@@ -220,15 +233,12 @@ class Judged(RowsMetric):
         """Refuse options that only move a language model's replies."""
         usual = usual_values(self.options_type)
         usual["judge_seed"] = options.seed
-        check_effect(vars(options), ASKING, why, usual)
+        check_effect(vars(options), self.asking, why, usual)
 
     def _ask(self, texts: Sequence[str], rows: Sequence[Any], options: Any) -> Verdicts:
         """Ask a language model."""
         prompt = self.judge_prompt(options)
-        specs = []
-        for row, text in zip(rows, texts, strict=True):
-            specs.append(prompt.ask(self.fields(row), text))
-        verdicts: list[list[Verdict | None]] = options.verdicts(specs)  # of each repeat, of each row
+        verdicts = self._replies(prompt, texts, rows, options)
         of_all_repeats: list[Verdict | None] = []
         for of_repeat in verdicts:
             of_all_repeats += of_repeat
@@ -236,9 +246,24 @@ class Judged(RowsMetric):
         criteria = list(self.criteria)
         for name in self.flags:
             criteria.append(Criterion(name, bool))
+        criteria += self.also_measured(options)
         values = {criterion.name: numbers_of(verdicts, criterion.name) for criterion in criteria}
         notes = [self._notes_of(verdict) for verdict in verdicts[0]]
         return Verdicts(criteria, values, [options.chat.key, prompt.key], options.drawn, notes)
+
+    def _replies(
+        self,
+        prompt: VerdictPrompt,
+        texts: Sequence[str],
+        rows: Sequence[Any],
+        options: Any,
+    ) -> list[list[Verdict | None]]:
+        """Ask about each row, and return the verdicts of each repeat, None where one is missing."""
+        specs = []
+        for row, text in zip(rows, texts, strict=True):
+            specs.append(prompt.ask(self.fields(row), text))
+        verdicts: list[list[Verdict | None]] = options.verdicts(specs)
+        return verdicts
 
     def _notes_of(self, verdict: Verdict | None) -> dict[str, Any]:
         """Return the texts that explain a verdict."""
@@ -284,7 +309,11 @@ class Judged(RowsMetric):
         facts: dict[str, Any] = {
             self.unread: float(self.unreadable(verdicts.values).mean()),
             **self.sizes(rows),
+            SPEAKS: speakers(rows, readings.texts),
         }
+        by_length = self._by_length(rows, readings, options)
+        if by_length:
+            facts[BY_LENGTH] = by_length
         if self.counted:
             facts["counts"] = self._counts(rows, total)
         facts.update(verdicts.digest([row.id for row in rows]))
@@ -293,6 +322,34 @@ class Judged(RowsMetric):
         if options.per_question:
             facts["per_question"] = self._questions(rows, verdicts)
         return facts
+
+    def warn(
+        self,
+        texts: Sequence[str],
+        rows: Any,
+        readings: Any,
+        result: dict[str, Any],
+        options: Any,
+    ) -> None:
+        warn_of_speakers(speaking([row.id for row in rows], texts))
+
+    def _by_length(self, rows: Any, readings: Readings, options: Any) -> dict[str, dict[str, float]]:
+        """Return by how much mean ratings rise per 100 words of a response."""
+        hundreds = np.array(lengths.words(readings.texts)) / 100
+        cluster = self.clusters(rows)
+        level = options.level if options.bootstrap else None
+        by_repeat = [self.adds(values) for values in readings.verdicts.each()]
+        slopes = {}
+        for name in self.means:
+            rates_models = bool(self.scores[name].better)
+            if not rates_models or not self.is_points(name) or name not in by_repeat[0]:
+                continue
+            counts = np.stack([adds[name].counts for adds in by_repeat])
+            values = np.stack([adds[name].values for adds in by_repeat])
+            rating = ratio(np.where(counts, values, 0).sum(axis=0), counts.sum(axis=0))
+            is_rated = counts.any(axis=0)
+            slopes[name] = slope(hundreds[is_rated], rating[is_rated], cluster[is_rated], level)
+        return slopes
 
     def _counts(self, rows: Sequence[Any], total: Counts) -> dict[str, dict[str, float | None]]:
         """Return the sums that scores are made of, over the repeats, for all rows and each group."""
@@ -335,6 +392,28 @@ class Judged(RowsMetric):
     def signed(self, rows: Any, readings: Any, options: Any) -> dict[str, Any]:
         verdicts = readings.verdicts
         return {"judge": verdicts.key, "repeats": verdicts.repeats, **verdicts.drawn}
+
+
+def speakers(rows: Iterable[Any], texts: Sequence[str]) -> list[Any]:
+    """Return the ids of the rows whose responses seem to speak to a judge."""
+    return list(speaking([row.id for row in rows], texts))
+
+
+def warn_of_speakers(spoken: Mapping[Any, str]) -> None:
+    """Warn of responses that seem to speak to a judge, and quote some."""
+    if not spoken:
+        return
+    quoted = []
+    for name, words in list(spoken.items())[:QUOTED]:
+        quoted.append(f"{short_repr(name, 40)} ({short_repr(words, 60)})")
+    more = len(spoken) - len(quoted)
+    if more:
+        quoted.append(f"and {more:,} more")
+    warnings.warn(
+        f"{len(spoken):,} responses seem to speak to the judge, which may move its verdicts: read those to "
+        f"{', '.join(quoted)}.",
+        stacklevel=4,
+    )
 
 
 def name_of(score: str, group: str) -> str:

@@ -333,9 +333,13 @@ def test_command_line(upstream: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert cli.main(argv) == 2
     assert capsys.readouterr().err.startswith("halluscope: ")
     assert cli.main([*argv, "--subset"]) == 0
-    said = capsys.readouterr().out
+    printed = capsys.readouterr()
+    said = printed.out
     assert "4 images, 6 annotations, 4 classes, 1 images without objects (a subset)" in said
     assert f"load_dataset('{tmp_path / 'out'}', split='validation')" in said
+    (after,) = [line for line in printed.err.splitlines() if line.startswith("Next: ")]
+    score = f"halluscope score throne_coco --responses answers.jsonl --dataset {tmp_path / 'out'}"
+    assert f"`{score} --out runs/mine --judges lexical`" in after
 
 
 def test_script_runs_from_anywhere(upstream: Path, tmp_path: Path) -> None:

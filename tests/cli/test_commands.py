@@ -7,7 +7,8 @@ import pytest
 from cyclopts import App
 
 from halluscope import cli
-from halluscope.cli import commands
+from halluscope.benchmarks import LISTED
+from halluscope.cli import build, commands
 from halluscope.cli.commands import COMMANDS, Command, imported
 from halluscope.cli.mistakes import MOVED
 
@@ -36,10 +37,8 @@ def test_a_command_has_a_function_and_a_page(words: tuple[str, ...], command: Co
 
 @pytest.mark.parametrize(("words", "command"), [pytest.param(*one, id=" ".join(one[0])) for one in ALL])
 def test_the_example_is_right(words: tuple[str, ...], command: Command) -> None:
-    if not command.example.startswith("halluscope "):
-        assert command.name in ("build", "tasks")
-        return
-    example = command.example.format(name="throne", dataset="throne_coco")
+    name = "throne_coco" if command.follows == commands.DATASET else "throne"
+    example = command.example.format(name=name, dataset="throne_coco")
     function, _, _ = commands.parse(shlex.split(example)[1:])
     assert getattr(function, "__func__", None) is not App.help_print
 
@@ -48,13 +47,53 @@ def test_the_help_has_groups(capsys):
     """In the order of the contract, each with its commands."""
     assert cli.main([]) == 0
     out = capsys.readouterr().out
-    titles = ["Make a number", "Look at it", "More", "For researchers"]
+    titles = [
+        "From responses to a paper",
+        "To try it",
+        "To check and to publish",
+        "For other programs",
+        "For researchers",
+    ]
+    assert len(COMMANDS[titles[0]]) == 9
     assert re.findall(r"^(\w.*):$", out, re.MULTILINE) == titles == [*COMMANDS]
     assert cli.main(["--help"]) == 0
     assert capsys.readouterr().out == out
     assert cli.main(["score", "throne", "--help"]) == 0
     groups = ["Responses", "How they are scored", "Judges", "Intervals", "What is shown", "Example"]
     assert re.findall(r"^(\w.*):$", capsys.readouterr().out, re.MULTILINE) == groups
+
+
+def pages():
+    """Return the words that lead to each page of help: of commands, and of groups of commands."""
+    words = [()]
+    for leaf, command in ALL:
+        for length in range(1, len(leaf) + 1):
+            words.append(leaf[:length])
+        if command.follows:
+            words += [(*leaf, name.typed) for name in commands.names_of(command)]
+    return list(dict.fromkeys(words))
+
+
+def test_each_page_has_an_example_and_none_the_limits(capsys):
+    for words in pages():
+        assert cli.main([*words, "--help"]) == 0
+        page = capsys.readouterr().out
+        assert "--limits" not in page
+        lines = page.splitlines()
+        assert not words or any(line.startswith(f"  halluscope {words[0]}") for line in lines), words
+
+
+DATASETS = [dataset for benchmark in LISTED if benchmark.is_scored for dataset in benchmark.datasets]
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_what_comes_after_a_build_is_a_command(dataset):
+    said = build.next_step(dataset, dataset, with_images=False)
+    typed = re.findall("`([^`]+)`", said)
+    assert len(typed) == 2 and "--images FOLDER" in typed[0]
+    for command in typed:
+        function, _, _ = commands.parse(shlex.split(command)[1:])
+        assert getattr(function, "__func__", None) is not App.help_print
 
 
 @pytest.mark.parametrize("old", MOVED)

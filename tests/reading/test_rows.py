@@ -71,7 +71,7 @@ def test_what_is_not_there(folder, tmp_path):
         read_rows("hqj@test")
     (tmp_path / "datasets").rename(tmp_path / "elsewhere")
     with pytest.raises(
-        ValueError, match=r"no dataset 'hqh' in \S+\. It holds no datasets; `halluscope build NAME`"
+        ValueError, match=r"no dataset 'hqh' in \S+\. It holds no datasets; `halluscope build hqh` makes it"
     ):
         read_rows("hqh")
     with pytest.raises(ValueError, match="org/hqh cannot be loaded as a dataset .*halluscope build NAME"):

@@ -7,6 +7,7 @@ import pytest
 
 import halluscope
 from halluscope.reading.datasets import read_rows
+from halluscope.studies.certificate import sealed
 from halluscope.studies.sheet import NO_MARK, YES_MARK
 from tests import small_datasets
 
@@ -126,3 +127,89 @@ def test_bad_input(tmp_path, sheet_of, refused):
     assert "Expected --responses and --dataset" in refused("study", "certify", marked)
     both = ("--run", run, "--responses", "a", "--dataset", "b")
     assert "--run alone for a grader" in refused("study", "certify", marked, *both)
+
+
+# Several runs, and a certificate of their grader
+
+QUESTIONS = 120
+
+
+def scored(tmp_path, name, right, row):
+    """Score a model whose first `right` responses the judge calls right."""
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("\n".join(json.dumps({**row, "id": number}) for number in range(QUESTIONS)))
+    texts = tmp_path / f"{name}.jsonl"
+    responses = [{"id": number, "response": f"{name} says {number}"} for number in range(QUESTIONS)]
+    texts.write_text("\n".join(map(json.dumps, responses)))
+    ratings = [number < right for number in range(QUESTIONS)]
+    halluscope.score("haloquest", texts, rows, out=tmp_path / name, bootstrap=0, ratings=ratings)
+    return tmp_path / name
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Two models' runs on the same questions: the judge calls 70 responses right, and 40."""
+    (row, *_) = read_rows(str(small_datasets.build("haloquest", tmp_path)))
+    return [scored(tmp_path, "one", 70, row), scored(tmp_path, "two", 40, row)]
+
+
+@pytest.fixture
+def certified(ran, sheet_of, tmp_path):
+    """People mark all responses of a run: the first ones are right, so many; return the certificate."""
+
+    def make(run, right):
+        texts = {}
+
+        def by_people(row):
+            texts[row["text"]] = row["response"] or texts[row["text"]]
+            return YES_MARK if int(texts[row["text"]].split()[-1]) < right else NO_MARK
+
+        certificate = tmp_path / f"{run.name}.certificate"
+        marked = mark(sheet_of(run, QUESTIONS), by_people)
+        ran("study", "certify", marked, "--run", run, "--out", certificate)
+        return certificate
+
+    return make
+
+
+def test_a_difference_by_one_certificate(runs, certified, json_of, ran):
+    """People call 60 of the 70 right, none of the 50: 30 more by the judge are 30 / (1 - 10 / 60) more by people."""
+    certificate = certified(runs[0], 60)
+    options = ("--certificate", certificate, "--bootstrap", "200")
+    found = json_of("study", "certify", *runs, *options)
+    one, two = found["scores"]
+    assert one["value"] == pytest.approx(0.5)
+    assert (one["own_marks"], two["own_marks"]) == (True, False)
+    (difference,) = found["differences"]
+    assert difference["judge"] == pytest.approx(30 / 120)
+    assert difference["value"] == pytest.approx(30 / 120 / (1 - 10 / 60))
+    assert difference["low"] < difference["value"] < difference["high"]
+    assert difference["beyond_chance"] and difference["more_marks"] == 0
+    assert "no response of two is marked" in found["doubts"][0]
+    assert "Doubtful" in ran("study", "certify", *runs, *options).out
+
+
+def test_marks_of_both(runs, certified, json_of):
+    """All responses are marked, so the corrected scores are what people say; nobody is left to be marked."""
+    certificates = [certified(runs[0], 60), certified(runs[1], 59)]
+    found = json_of("study", "certify", *runs, "--certificate", *certificates, "--bootstrap", "200")
+    assert [score["value"] for score in found["scores"]] == pytest.approx([0.5, 59 / 120])
+    (difference,) = found["differences"]
+    assert not difference["beyond_chance"] and difference["more_marks"] is None
+    assert found["doubts"] == []
+
+
+def test_certificates_that_do_not_fit(runs, certified, refused, tmp_path):
+    certificate = certified(runs[0], 60)
+    content = json.loads(certificate.read_text())
+    assert "expected one" in refused("study", "certify", *runs)
+    assert "leave out" in refused("study", "certify", *runs, "--certificate", certificate, "--run", runs[0])
+    changed = tmp_path / "changed.json"
+    changed.write_text(json.dumps({**content, "marked": 119}))
+    assert "was changed" in refused("study", "certify", *runs, "--certificate", changed)
+    assert "expected a" in refused("study", "certify", *runs, "--certificate", runs[0] / "scores.json")
+    other = sealed({**content, "judge": "openai:another", "drawn_from": "texts-1-0"})
+    changed.write_text(json.dumps(other))
+    assert "Another judge errs in other ways" in refused("study", "certify", *runs, "--certificate", changed)
+    no_intervals = ("--certificate", certificate, "--bootstrap", "0")
+    assert "need intervals" in refused("study", "certify", *runs, *no_intervals)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from halluscope.cli.parameters import Decimal, File, Whole
+from halluscope.cli.responses import words_of_judge
 from halluscope.judging.client import ENDPOINT
 from halluscope.judging.judge import AT_ONCE
-from halluscope.sanitize import one_line
+from halluscope.sanitize import one_line, typed
 from halluscope.terminal import is_quiet, tell
 
 if TYPE_CHECKING:
@@ -121,16 +122,20 @@ def answer(
         added = answering.answer(
             load, source, file, sample=draw, batch_size=batch_size, progress=not is_quiet(), **questions
         )
-        tell(f"{one_line(file)}: {added:,} responses added")
-    if samples:
-        files = one_line(" ".join(map(str, runs)))
-        command = (
-            f"halluscope score {source.benchmark.name} --responses {files} --dataset {one_line(dataset)}"
-        )
-        tell(f"Each file is scored as a model of its own: {command}")
+        tell(f"{one_line(file)}: {added:,} responses added.")
     loaded = load()
     if isinstance(loaded, ServedVlm):
         loaded.check_complete()
+    command = ["score", source.dataset.name, "--responses"]
+    command += [str(file) for file in runs]
+    command += ["--dataset", dataset, "--out", "runs/mine"]
+    command += words_of_judge(source.benchmark)
+    if limit:
+        command += ["--limit", str(limit)]
+    step = f"Next: `{typed(command)}` scores the responses."
+    if samples:
+        step += " Each file is scored as a model of its own."
+    tell(step)
 
 
 def _refuse(options: Mapping[str, Any], use: str) -> None:

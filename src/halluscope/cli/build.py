@@ -1,15 +1,18 @@
 """Builds datasets."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from halluscope import registry
 from halluscope.building.build_info import STATS
 from halluscope.building.command import Builder
 from halluscope.cli.parameters import Folder, Named, declared, for_name
+from halluscope.cli.responses import words_of_judge
 from halluscope.files.opening import read_json
 from halluscope.options import Option
 from halluscope.paths import path_of
-from halluscope.terminal import say
+from halluscope.sanitize import typed
+from halluscope.terminal import say, tell
 
 
 def command_of(name: str) -> Named:
@@ -67,3 +70,21 @@ def build(
         if table["config"] == "default":
             config = ""
         say(f"load_dataset({str(folder)!r}, {config}split={table['split']!r})")
+    if registry.benchmark(name).is_scored:
+        dataset = name if out is None else str(out)
+        tell(next_step(name, dataset, _has_images(stats)))
+
+
+def _has_images(stats: Mapping[str, Any]) -> bool:
+    """Whether a build stores images."""
+    return any("image" in table["columns"] for table in stats["tables"])
+
+
+def next_step(name: str, dataset: str, with_images: bool) -> str:
+    """Return what one would type after building."""
+    ask = ["answer", "--model", "MODEL", "--dataset", dataset, "--out", "answers.jsonl"]
+    if not with_images:
+        ask += ["--images", "FOLDER"]
+    score = ["score", name, "--responses", "answers.jsonl", "--dataset", dataset, "--out", "runs/mine"]
+    score += words_of_judge(registry.benchmark(name))
+    return f"Next: `{typed(ask)}` asks a model; `{typed(score)}` scores its responses, or a file of yours."

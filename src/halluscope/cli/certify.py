@@ -1,7 +1,8 @@
 """Measures how often judges err by labels that people gave, and corrects scores by them.
 
 Labels are a sheet that `study sheet make --marks implied` made, or JSON lines; with --run, a sheet of `study sheet make
-RUN --marks verdict`: the grader's errors and corrected scores; with --marks, a published set of marks by people.
+RUN --marks verdict`: the grader's errors and corrected scores; with --marks, a published set of marks by people. With
+--certificate, runs by a certified grader: their corrected scores, and the differences between them.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,17 +14,19 @@ from cyclopts import Parameter
 
 from halluscope import registry, vocabularies
 from halluscope.benchmark import Benchmark
-from halluscope.cli.parameters import INPUT, File, Folder, Resampling, for_name
+from halluscope.cli.parameters import INPUT, File, Files, Folder, Resampling, for_name
 from halluscope.cli.printing import Output, check_output
 from halluscope.cli.responses import Chosen, chosen, parameters
 from halluscope.files.writing import new_file
 from halluscope.judging.options import VoteOptions
+from halluscope.reporting.printed import Printed
 from halluscope.reporting.tables import Json, to_json
 from halluscope.responses.thoughts import KEPT, REMOVED, take_out
 from halluscope.runs.folder import check
 from halluscope.scoring import Ready
 from halluscope.signature import data_of_objects
-from halluscope.studies import certificate, graders, human_marks
+from halluscope.studies import certificate as certificates
+from halluscope.studies import corrected_runs, graders, human_marks
 from halluscope.studies.judgement import judge, name_of, rows_of
 from halluscope.studies.labels import read_labels
 
@@ -58,9 +61,10 @@ def command() -> Callable[..., None]:
 
 def certify(
     name: str,
-    labels: File,
+    labels: Annotated[Files, Parameter(metavar="LABELS")],
     /,
     *,
+    certificate: Annotated[Files, Parameter(metavar="FILE...")] = [],  # noqa: B006
     run: Annotated[Folder | None, Parameter(metavar="RUN")] = None,
     marks: Annotated[str | None, Parameter(choices=human_marks.SETS)] = None,
     synonyms: Annotated[File | None, Parameter(help=human_marks.WORDS)] = None,
@@ -77,7 +81,10 @@ def certify(
 
     Args:
         labels: a marked sheet of `study sheet make --marks implied`, or JSON lines {id or text, class, answer,
-            [weight]}, one for each class of a labelled text; with --marks, the file of that name
+            [weight]}, one for each class of a labelled text; with --marks, the file of that name; with
+            --certificate, runs
+        certificate: correct the scores of runs, and the differences of each two, by these certificates of their grader,
+            which `study certify SHEET --run RUN --out FILE` wrote
         marks: LABELS is a published set of marks: hat (ALOHa's HAT, words of captions) or faithscore (atomic facts),
             both about images of COCO, whose annotations --dataset names
         run: the run whose verdicts the sheet was made for
@@ -91,30 +98,49 @@ def certify(
         raise ValueError("--labelled-by is empty; expected who gave the labels.")
     if out:
         check_output(out, options.get("store"))
+    if certificate:
+        if run or marks or synonyms or responses or dataset or options:
+            raise ValueError(
+                "--certificate takes runs, which hold their responses and verdicts; leave out all other inputs and "
+                "options of judges."
+            )
+        _show(corrected_runs.correct(labels, certificate, resampling.bootstrapped()), out, output)
+        return
+    if len(labels) != 1:
+        raise ValueError(
+            f"Got {len(labels)} files of labels; expected one. Runs are named with --certificate FILE, or one by --run."
+        )
     check_inputs(marks, run, responses, dataset)
     if synonyms and not marks:
         raise ValueError("--synonyms is for --marks, where it stands in place of judges.")
+    (file,) = labels
     content: Json
     if run:
         bootstrap = resampling.bootstrapped()
-        content = graders.certify(labels, check(run), labelled_by, allow_unmarked, bootstrap)
-        report = content.report
-    elif marks:
-        choice = chosen(labelled_benchmark(), name, options)
-        content = _by_marks(labels, marks, dataset, synonyms, choice)
+        graded = graders.certify(file, check(run), labelled_by, allow_unmarked, bootstrap)
+        _show(graded, out, output)
+        return
+    choice = chosen(labelled_benchmark(), name, options)
+    if marks:
+        content = _by_marks(file, marks, dataset, synonyms, choice)
         report = human_marks.report(content)
     else:
-        choice = chosen(labelled_benchmark(), name, options)
         choice.options["ask"] = "all"  # the labelled texts are few
         ready, ids = judged_texts(choice, responses, dataset)
-        content = _certificate(choice, ready, ids, Labelled(labels, labelled_by, allow_unmarked))
-        report = certificate.report(content)
+        content = _certificate(choice, ready, ids, Labelled(file, labelled_by, allow_unmarked))
+        report = certificates.report(content)
+    _show(Printed(content, report, []), out, output)
+
+
+def _show(printed: Printed, out: Path | None, output: Output) -> None:
+    """Write all that was found to a file, and show it without the labels or marks of each text."""
     if out:
         with new_file(out) as file:
-            file.write(to_json(content) + "\n")
-    data = dict(content)
-    data.pop("labels", None)
-    output.show(data, lambda: report)
+            file.write(to_json(printed) + "\n")
+    data = dict(printed)
+    for name in ("labels", "marks"):
+        data.pop(name, None)
+    output.show(data, lambda: printed.report)
 
 
 def check_inputs(
@@ -171,8 +197,8 @@ def _certificate(choice: Chosen, ready: Ready, ids: Sequence[str], labelled: Lab
     corrected = None
     if labels.suffice(texts):
         everything = judge(texts, references, {**options, "ask": "needed"})
-        corrected = certificate.corrected_scores(everything, labels)
-    return certificate.certify(
+        corrected = certificates.corrected_scores(everything, labels)
+    return certificates.certify(
         judgement,
         labels,
         options.get("store"),

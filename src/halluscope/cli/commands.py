@@ -11,7 +11,6 @@ from typing import Any
 
 from cyclopts import App, CycloptsError, Group, Parameter
 
-from halluscope import limits
 from halluscope.benchmarks import LISTED, Listed
 from halluscope.cli.pages import Formatter, page
 from halluscope.terminal import say
@@ -20,14 +19,14 @@ ABOUT = "Hallucination benchmarks for vision-language models."
 
 # What is said below each page
 EVERYWHERE = "Every command takes --quiet (no notices, no progress bars)"
-AT_TOP = (
-    "`halluscope COMMAND --help` shows a command's options, with an example.\n"
-    f"{EVERYWHERE}\nand {limits.OPTION} NAME=AMOUNT,... (`halluscope list` shows the limits)."
-)
+AT_TOP = f"`halluscope COMMAND --help` shows a command's options, with an example.\n{EVERYWHERE}."
 
 # What follows the name of a command
 BENCHMARK = "benchmark"
 DATASET = "dataset"
+
+EXAMPLE = "pope"  # the benchmark, and its dataset, of examples that need one
+ALONE = "halluscope score --responses answers --out runs"  # an example of `score` without a name
 
 
 @dataclass(frozen=True)
@@ -51,16 +50,17 @@ class Command:
 
 
 COMMANDS: Mapping[str, Sequence[Command]] = {
-    "Make a number": (
+    "From responses to a paper": (
         Command(
             "build",
-            "build a dataset",
+            "build a dataset from its authors' files",
             "build:command_of",
+            "halluscope build {name}",
             follows=DATASET,
         ),
         Command(
             "inspect",
-            "say what a file is that other people wrote, and which command scores it",
+            "say what a file is, and which command scores it",
             "inspect:inspect",
             "halluscope inspect answers.jsonl",
         ),
@@ -68,62 +68,67 @@ COMMANDS: Mapping[str, Sequence[Command]] = {
             "answer",
             "ask a vision-language model a benchmark's questions",
             "answer:answer",
-            "halluscope answer --model org/name --dataset datasets/pope --out answers.jsonl",
+            "halluscope answer --model org/name --dataset pope --images val2014 --out answers.jsonl",
         ),
         Command(
             "score",
-            "score responses",
+            "score responses, from files of any form",
             "score:command_of",
             "halluscope score {name} --responses answers.jsonl --dataset {dataset} --out runs/mine",
             follows=BENCHMARK,
             alone="score_folder:score_folder",
         ),
-    ),
-    "Look at it": (
         Command(
             "table",
-            "put runs of several benchmarks into one table, as papers print them: a row per model",
+            "put runs side by side: a row per model, as in papers",
             "table:table",
-            "halluscope table runs --preset decoding --format latex",
+            "halluscope table runs --format latex",
         ),
         Command(
             "compare",
-            "compare runs of `score --out` on the rows they share: is one model better than another?",
+            "say whether one model is better, beyond chance",
             "runs:compare",
             "halluscope compare runs/one runs/other",
         ),
         Command(
+            "report",
+            "write a page that shows what went wrong, or figures",
+            "report:report",
+            "halluscope report runs/mine --images val2014 --out report.html",
+        ),
+        Command(
             "explain",
-            "score the same responses under each protocol, and say why the scores differ",
+            "say why protocols score the same responses unequally",
             "explain:command_of",
             "halluscope explain {name} --responses answers.jsonl --dataset {dataset}",
             follows=BENCHMARK,
         ),
         Command(
-            "report",
-            "write a page that shows what went wrong: scores, figures, each response with its errors marked; or the"
-            " figures",
-            "report:report",
-            "halluscope report runs/mine --images val2014",
-        ),
-    ),
-    "More": (
-        Command(
             "list",
-            "list benchmarks, datasets and where they are built, extras, kept votes, and limits; or show one "
-            "benchmark's card",
+            "list benchmarks and datasets, or show a card",
             "list:show",
             "halluscope list pope",
         ),
+    ),
+    "To try it": (
+        Command(
+            "demo",
+            "score eight descriptions, and show their errors",
+            "demo:demo",
+            "halluscope demo",
+        ),
+    ),
+    "To check and to publish": (
         Command(
             "verify",
-            "check that a run of `score --out` is unchanged, and that its scores follow from its rows",
+            "check that a run's scores follow from its rows",
             "runs:verify",
             "halluscope verify runs/mine",
         ),
         Command(
             "publish",
             "put datasets, metrics and results on the Hub",
+            example="halluscope publish dataset pope --org me",
             commands=(
                 Command(
                     "dataset",
@@ -135,7 +140,7 @@ COMMANDS: Mapping[str, Sequence[Command]] = {
                     "metric",
                     "a metric, as a Space that evaluate loads and that visitors can try",
                     "publish:metric",
-                    "halluscope publish metric pope --org me",
+                    "halluscope publish metric pope --org me --package URL",
                 ),
                 Command(
                     "benchmark",
@@ -151,29 +156,26 @@ COMMANDS: Mapping[str, Sequence[Command]] = {
                 ),
             ),
         ),
+    ),
+    "For other programs": (
         Command(
             "tasks",
-            "write our tasks for lm-eval or lmms-eval, and print their folder",
+            "write tasks for lm-eval or lmms-eval",
             "tasks:tasks",
-            'lm_eval --include_path "$(halluscope tasks lm-eval)" --tasks pope ...',
+            "halluscope tasks lm-eval",
         ),
         Command(
             "install-metrics",
-            "install the metrics so that evaluate.load finds them by their bare names",
+            "let evaluate.load find the metrics by bare names",
             "tasks:install_metrics",
             "halluscope install-metrics",
-        ),
-        Command(
-            "demo",
-            "score eight embedded descriptions, show their errors, write a page, and say what to type next",
-            "demo:demo",
-            "halluscope demo",
         ),
     ),
     "For researchers": (
         Command(
             "study",
-            "study benchmarks and judges: how far can they be believed?",
+            "measure how far benchmarks and judges can be believed",
+            example="halluscope study items runs",
             commands=(
                 Command(
                     "reliability",
@@ -215,6 +217,7 @@ COMMANDS: Mapping[str, Sequence[Command]] = {
                 Command(
                     "sheet",
                     "make sheets on which people mark rows, and read the marked sheets",
+                    example="halluscope study sheet make datasets/pope --sample 100 --out sheet",
                     commands=(
                         Command(
                             "make",
@@ -314,7 +317,7 @@ def _add(app: App, command: Command, words: Sequence[str], **where: Any) -> None
     is_named = list(words[:1]) == [command.name]
     summary = _sentence(command.summary)
     if command.commands or command.follows:
-        sub = App(name=command.name, help=summary, help_epilogue=f"{EVERYWHERE}.", **where)
+        sub = App(name=command.name, help=summary, help_epilogue=_epilogue(_first_example(command)), **where)
         app.command(sub)
         rest = words[1:] if is_named else []
         for place, inner in enumerate(command.commands):
@@ -329,6 +332,16 @@ def _add(app: App, command: Command, words: Sequence[str], **where: Any) -> None
     if command.is_made and is_named:
         function = imported(function)()
     app.command(function, name=command.name, help=summary, help_epilogue=_epilogue(command.example), **where)
+
+
+def _first_example(command: Command) -> str:
+    """Return the example of a command that a name or another command follows."""
+    if not command.follows:
+        return command.example
+    example = command.example.format(name=EXAMPLE, dataset=EXAMPLE)
+    if command.alone:
+        example += f"\n  {ALONE}"
+    return example
 
 
 @dataclass(frozen=True)
@@ -369,6 +382,8 @@ def _add_name(sub: App, command: Command, name: Name, is_named: bool) -> None:
     if dataset not in name.benchmark.datasets:
         dataset = (name.benchmark.datasets + name.benchmark.reads)[0]
     example = command.example.format(name=name.typed, dataset=dataset)
+    if example in summary:  # as builders' do
+        example = ""
     sub.command(function, name=name.typed, help=summary, help_epilogue=_epilogue(example), show=name.is_shown)
 
 

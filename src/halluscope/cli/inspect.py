@@ -2,7 +2,7 @@
 
 from halluscope.cli.parameters import Files
 from halluscope.reporting.tables import to_json
-from halluscope.sanitize import one_line
+from halluscope.sanitize import one_line, typed
 from halluscope.terminal import say, tell, tell_error
 
 
@@ -13,7 +13,7 @@ def inspect(files: Files, /, *, json: bool = False) -> None:
         files: files of any kind: responses, scores
         json: print JSON instead of text
     """
-    from halluscope.inspection.inspecting import DATASET
+    from halluscope.inspection.inspecting import ASKED, DATASET, FILE
     from halluscope.inspection.inspecting import inspect as inspected
 
     contents = []
@@ -30,6 +30,9 @@ def inspect(files: Files, /, *, json: bool = False) -> None:
             say(f"{one_line(content.file)}: {content}")
             if content.command:
                 say(f"  {content.command}")
+            elif content.kind == ASKED and content.benchmarks:
+                words = ["score", content.benchmarks[0], "--responses", FILE, "--dataset", content.file]
+                say(f"  {typed(words)}")
         if any(DATASET in content.command for content in contents):
             tell(
                 f"{DATASET} is what has the questions or images; `halluscope list` names datasets, or give a file."

@@ -43,6 +43,14 @@ def summary(benchmark: Benchmark) -> str:
     return text
 
 
+def words_of_judge(benchmark: Benchmark) -> list[str]:
+    """Return the words by which `score` needs no language model; a benchmark without rules needs a judge's name."""
+    judges = benchmark.judges
+    if judges is None or judges.default == judges.rule:
+        return []
+    return [f"--{judges.option}", judges.rule or "JUDGE"]
+
+
 @dataclass(frozen=True)
 class Chosen:
     """What a user chose for a benchmark."""

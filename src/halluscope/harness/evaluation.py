@@ -13,6 +13,7 @@ from halluscope import registry, scoring
 from halluscope.answering import sources
 from halluscope.answering.sources import Source
 from halluscope.benchmark import Benchmark
+from halluscope.errors import NoImages
 from halluscope.files.opening import parse, read_text
 from halluscope.options import check, taken
 from halluscope.reading.datasets import Row
@@ -22,6 +23,12 @@ from halluscope.responses.names import PROMPT
 from halluscope.sanitize import one_line, short_repr
 
 log = logging.getLogger(__name__)
+
+# How each harness is told where the image files are
+NAME_IMAGES = (
+    "Build it with them, or name the folder that holds them: in Inspect -T images=FOLDER; in lm-eval --metadata "
+    '\'{{"{name}": {{"images": "FOLDER"}}}}\'; in both lm-eval and lmms-eval the same in $HALLUSCOPE_TASKS.'
+)
 
 # The environment variable for settings: a JSON object of task -> settings, or the name of a file that holds one
 TASKS = "HALLUSCOPE_TASKS"
@@ -125,12 +132,16 @@ class Evaluation:
 
         Raises:
             ValueError: if the dataset or its images cannot be read.
+            NoImages: if it was built without images, and no folder is named.
             JudgeUnavailable: if there is no such judge.
         """
         benchmark = registry.benchmark(name)
         if benchmark.judges and setting.judged:  # better to fail now than after an LVLM has run for hours
             benchmark.judges.find(setting.options)
-        source = sources.open_source(setting.dataset, setting.images, registry.dataset(name), keep)
+        try:
+            source = sources.open_source(setting.dataset, setting.images, registry.dataset(name), keep)
+        except NoImages as error:
+            raise NoImages(f"{name} was built without images. {NAME_IMAGES.format(name=name)}") from error
         module = benchmark.module("rows")
         if hasattr(module, "wanted"):
             choice = taken(module.wanted, setting.options)

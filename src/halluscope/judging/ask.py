@@ -5,6 +5,7 @@ cache, one asks a request, and the others take its reply (`halluscope.judging.cl
 a request is, and in how it is looked up, asked and kept: see `ask_votes` and `ask_replies`.
 """
 
+import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -14,6 +15,7 @@ from typing import Any, Generic, TypeVar
 from tqdm import tqdm
 
 from halluscope.errors import JudgingFailed
+from halluscope.judging import pace
 from halluscope.judging.cache import Cache
 from halluscope.judging.claims import Claims, Unshared, turns
 from halluscope.judging.judge import Judge, Schema
@@ -40,6 +42,7 @@ class Asking(ABC, Generic[Request]):
         self.has_given_up = False  # whether the rest is not worth asking
         self._progress = progress
         self._bar: Any = None  # while `run` asks
+        self._pace = pace.Pace(0)
 
     @abstractmethod
     def start(self) -> Sequence[Request]:
@@ -66,6 +69,7 @@ class Asking(ABC, Generic[Request]):
         missing = self._settle()
         if not missing:
             return
+        self._pace = pace.Pace(self.total)
         claim_keys = dict(zip(missing, self.claim_keys(missing), strict=True))
         with self._showing(title), claims_on(self.cache) as claims:
             for requests in turns(claims, claim_keys, self.look_up):
@@ -94,6 +98,23 @@ class Asking(ABC, Generic[Request]):
         self._bar.update(came + failed)
         if failed:
             self._bar.set_postfix(failed=self.failed)
+        self._tell_how_long(came + failed)
+
+    def _tell_how_long(self, came: int) -> None:
+        """Say once how long a model on this machine will take, if that is long."""
+        if not self._progress or not self.judge.faster:
+            return
+        left = self._pace.seconds_left(came, time.monotonic())
+        if left is None or left < pace.LONG_S:
+            return
+        line = (
+            f"{one_line(self.key.split('@')[0])}: about {pace.in_words(left)} for {self.total:,} {self.unit}s on "
+            f"this machine. What takes less time: {self.judge.faster}."
+        )
+        if self.cache:
+            line += " Ctrl-C keeps what came, and the same command goes on."
+        with tqdm.external_write_mode():
+            tell(line)
 
     @contextmanager
     def _showing(self, title: str) -> Iterator[None]:

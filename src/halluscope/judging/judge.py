@@ -71,6 +71,11 @@ class Judge(ABC):
         """What the replies have cost so far, in words; empty if nothing is known."""
         return ""
 
+    @property
+    def faster(self) -> str:
+        """What would take less time than this model on this machine, in words; empty for every other judge."""
+        return ""
+
     def settle(self, schemas: Sequence[Schema | None] = ()) -> None:  # noqa: B027 (most judges have nothing to do)
         """Find out which settings a server refuses, before prompts with replies in these forms are sent to it."""
 

@@ -14,6 +14,7 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
+from halluscope.benchmarks import LISTED
 from halluscope.errors import BuildError
 from halluscope.files.opening import (
     check_once,
@@ -407,10 +408,12 @@ def _check_built(source: Source) -> None:
     hint = ""
     if not is_unbuilt:
         hint = nearest(source.name, built)
+    command = "`halluscope build NAME` makes one"
+    if any(path.name in benchmark.datasets for benchmark in LISTED):
+        command = f"`halluscope build {path.name}` makes it"
     raise ValueError(
         f"There is no dataset {short_repr(path.name)} in {Path(FOLDER).absolute()}.{hint} It holds "
-        f"{', '.join(built) or 'no datasets'}; `halluscope build NAME` makes one. You may also name a folder, or a Hub "
-        "id (org/name)."
+        f"{', '.join(built) or 'no datasets'}; {command}. You may also name a folder, or a Hub id (org/name)."
     )
 
 

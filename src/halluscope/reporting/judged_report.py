@@ -1,12 +1,13 @@
 """The results and rows of a metric of verdicts, as text and as items of a page."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from halluscope.judged import Judged
+from halluscope.judged import BY_LENGTH, SPEAKS, Judged
 from halluscope.judging.verdicts import Criterion
 from halluscope.reporting.report_items import (
     UNREADABLE,
@@ -19,7 +20,7 @@ from halluscope.reporting.report_items import (
     verdicts_differ,
 )
 from halluscope.reporting.scores_report import ScoresReport
-from halluscope.reporting.tables import Values, percent
+from halluscope.reporting.tables import Values, gap, is_defined, percent
 from halluscope.sanitize import external_text
 
 LONGEST_NOTE = 1000  # how many characters of a judge's reasons are shown
@@ -53,6 +54,15 @@ class JudgedReport(ScoresReport):
     unrated: str = "no readable verdict"  # what is said of responses that count in no score
 
     # Results
+
+    def remarks(self, result: Values) -> Iterator[str]:
+        yield from super().remarks(result)
+        for name, rise in result.get(BY_LENGTH, {}).items():
+            if is_defined(rise["value"]):
+                yield f"{name} per 100 more words: {with_interval(rise)}"
+        spoken = result.get(SPEAKS)
+        if spoken:
+            yield f"doubtful: {len(spoken):,} responses seem to speak to the judge ({SPEAKS} names them)"
 
     def gaps(self, result: Values) -> Iterator[str]:
         """Yield what the result says of responses that count in no score."""
@@ -174,6 +184,14 @@ class JudgedReport(ScoresReport):
         for name, adds in self.metric.adds(values).items():
             counted[name] = (adds.values, adds.counts)
         return counted
+
+
+def with_interval(change: Mapping[str, float]) -> str:
+    """Return a change of points with its interval, if it has one."""
+    number = gap(change["value"], True, (change.get("low", math.nan), change.get("high", math.nan)))
+    if number.interval:
+        return f"{number} ({number.interval})"
+    return str(number)
 
 
 def lines_of(value: str | Sequence[str] | None) -> Sequence[str]:

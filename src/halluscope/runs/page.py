@@ -18,6 +18,7 @@ from tqdm import tqdm
 from halluscope import registry
 from halluscope.benchmark import QUESTION, SIGNATURE, Benchmark
 from halluscope.errors import MissingExtra, RunError
+from halluscope.judged import SPEAKS
 from halluscope.judging.cache import Record
 from halluscope.judging.verdicts import NOBODY
 from halluscope.judging.votes import FAILED, OTHER, VoteResult
@@ -492,6 +493,9 @@ def _warnings(benchmark: Benchmark, model: Shown) -> Iterator[str]:
     for key, line in COUNTED.items():
         if scores.get(key):
             yield line.format(scores[key])
+    spoken = scores.get(SPEAKS)
+    if spoken:
+        yield f"Doubtful: {len(spoken):,} responses seem to speak to the judge, which may move its verdicts."
     for column, count in scores.get("uncompared", {}).items():
         yield f"The {column} of {count:,} responses was ignored: {NOT_COMPARED}."
     labels = scores.get("labels")

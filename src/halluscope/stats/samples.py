@@ -259,8 +259,9 @@ def corrected_score(
     """
     if len(marked.rows) < FEWEST_MARKED:
         return dict.fromkeys(("value", "low", "high"), np.nan)
-    stratum_of = _strata(judged, marked.rows)
-    strata = int(stratum_of.max()) + 1
+    edges = strata_edges(judged[marked.rows])
+    stratum_of = stratum_of_values(judged, edges)
+    strata = len(edges) + 1
     sizes = np.zeros((int(clusters.max()) + 1, strata))
     np.add.at(sizes, (clusters, stratum_of), 1)
     resampled_sizes = np.concatenate([weights @ sizes for weights in resampling.weights(len(sizes))])
@@ -269,39 +270,45 @@ def corrected_score(
     sums = np.zeros(2)  # of parts and wholes
     resampled_sums = np.zeros((2, len(resampled_sizes)))
     for stratum in range(strata):
-        rows = _MarkedStratum(marked, stratum_of[marked.rows] == stratum, most)
+        is_here = stratum_of[marked.rows] == stratum
+        rows = MarkedStratum(marked.part[is_here], marked.whole[is_here], marked.chances[is_here], most)
         sums += sizes[:, stratum].sum() * rows.means()
         resampled_sums += rows.resampled_sums(resampled_sizes[:, stratum], random)
     low, high = resampling.interval(resampled_sums[0] / resampled_sums[1])
     return {"value": float(sums[0] / sums[1]), "low": low, "high": high}
 
 
-def _strata(judged: Floats, marked: Ints) -> Ints:
-    """Return each row's stratum, by the judge's value; neighbours are joined until each has enough marked rows."""
-    values, value_of = np.unique(judged, return_inverse=True)
-    marked_rows = np.bincount(value_of[marked], minlength=len(values))
-    stratum_of_value = np.zeros(len(values), dtype=np.int64)
-    stratum = 0
+def strata_edges(judged: Floats) -> Floats:
+    """Return the greatest judge's value of each stratum but the last, by those of the marked rows [marked].
+
+    Neighbouring values are joined until each stratum has enough marked rows.
+    """
+    values, marked_rows = np.unique(judged, return_counts=True)
+    edges = []
     rows_here = 0
     for number, rows in enumerate(marked_rows):
-        stratum_of_value[number] = stratum
         rows_here += rows
         rows_left = marked_rows[number + 1 :].sum()
         if rows_here >= IN_STRATUM and rows_left >= IN_STRATUM:
-            stratum += 1
+            edges.append(values[number])
             rows_here = 0
-    strata: Ints = stratum_of_value[value_of]
-    return strata
+    return np.array(edges, dtype=np.float64)
 
 
-class _MarkedStratum:
+def stratum_of_values(judged: Floats, edges: Floats) -> Ints:
+    """Return the stratum of each of the judge's values."""
+    return np.searchsorted(edges, judged, side="left")
+
+
+class MarkedStratum:
     """The marked rows of a stratum, and two rows that stand for what was not seen."""
 
-    def __init__(self, marked: Marked, is_here: Bools, most: float) -> None:
-        self.part = marked.part[is_here]
-        self.whole = marked.whole[is_here]
-        weights = 1 / marked.chances[is_here]
+    def __init__(self, part: Floats, whole: Floats, chances: Floats, most: float) -> None:
+        self.part = part
+        self.whole = whole
+        weights = 1 / chances
         self.weights = weights / weights.mean()
+        self.middle = float(np.average(whole, weights=self.weights))  # the mean whole
         self.most = most
 
     def means(self) -> Floats:
@@ -310,22 +317,27 @@ class _MarkedStratum:
 
     def resampled_sums(self, sizes: Floats, random: np.random.Generator) -> Floats:
         """Return the sums of parts and of wholes of a stratum of these sizes [resamples]: [2, resamples]."""
-        middle = np.average(self.whole, weights=self.weights)
-        parts = np.append(self.part, self._ends(middle))
-        wholes = np.append(self.whole, [middle, middle])
+        weights = self.resampled_weights(len(sizes), random)
+        parts = np.append(self.part, self.ends())
+        wholes = np.append(self.whole, [self.middle, self.middle])
+        sums: Floats = sizes * (np.stack([parts, wholes]) @ weights.T)
+        return sums
+
+    def resampled_weights(self, resamples: int, random: np.random.Generator) -> Floats:
+        """Return the weights of the marked rows and of the two others, which sum to 1: [resamples, marked + 2]."""
         # the variance of a mean is then that of a sample, which divides by count - 1
         count = self.weights.sum() ** 2 / (self.weights**2).sum()
         shape = max(0.5, 1 - 2 / count)
         shapes = np.append(np.full(len(self.weights), shape), [AT_ENDS, AT_ENDS])
-        gammas = random.gamma(shapes, size=(len(sizes), len(shapes)))
+        gammas = random.gamma(shapes, size=(resamples, len(shapes)))
         weights = gammas * np.append(self.weights, [1, 1])
-        sums: Floats = sizes * (np.stack([parts, wholes]) @ weights.T) / weights.sum(axis=1)
-        return sums
+        shares: Floats = weights / weights.sum(axis=1, keepdims=True)
+        return shares
 
-    def _ends(self, middle: float) -> tuple[float, float]:
+    def ends(self) -> tuple[float, float]:
         """Return the least and the greatest part, or a step beyond where all are alike."""
         low = self.part.min()
         high = self.part.max()
         if low < high:
             return low, high
-        return max(0.0, low - 1), min(self.most * middle, high + 1)
+        return max(0.0, low - 1), min(self.most * self.middle, high + 1)

@@ -31,7 +31,7 @@ from halluscope.studies.marked_sheet import read_sheet
 from halluscope.studies.sheet import NO_MARK, VERDICT, YES_MARK, Entry, rows_about
 from halluscope.validation import whole
 
-FORM = "halluscope certificate of a grader 1"
+FORM = "halluscope certificate of a grader 2"
 LARGEST_SCALE = 10  # larger numbers are marked as this one
 IN_GROUP = 10  # the fewest marked responses of a group that is shown
 ALL = "all"
@@ -207,12 +207,16 @@ def certify(path: Path, run: Run, labelled_by: str, allow_unmarked: bool, resamp
             "sheet": sheet.name,
             "responses": run.name,
             "signature": run.scores["signature"],
+            "benchmark": run.benchmark.name,
+            "judge": judge_of(run),
+            "drawn_from": verdicts.population,
             "rows": len(verdicts.items),
             "unjudged": int((~verdicts.able).sum()),
             "marked": len(people.marked),
             "confusion": confusions,
             "errors": errors,
             "scores": scores,
+            "marks": list(marks_of(verdicts, people)),
         }
     )
     return Printed(content, report(content, run.benchmark), content["scores"])
@@ -255,6 +259,24 @@ def mark_as_number(mark: str) -> float:
     if mark == NO_MARK:
         return 0.0
     return float(mark)
+
+
+def judge_of(run: Run) -> str:
+    """Return who judged a run, as in its signature."""
+    keys = run.keys
+    return keys.get("judge", keys.get("judges", ""))
+
+
+def marks_of(verdicts: Verdicts, people: People) -> Iterator[Json]:
+    """Yield the verdicts of the judge and of people on each marked response, by the response's digest."""
+    for row in people.marked:
+        marked = people.values[row]
+        yield {
+            "text": verdicts.names[row],
+            "chance": float(people.chances[row]),
+            "judge": {name: verdicts.values[row][name] for name in marked},
+            "people": marked,
+        }
 
 
 @dataclass(frozen=True)

@@ -197,7 +197,6 @@ class.
     items = "per_row"
     prompt = "Describe this image."
     max_new_tokens = 512
-    extras = ("words",)
     datasets = (
         Dataset(
             "amber",
@@ -431,7 +430,7 @@ def compute(
 
     Raises:
         ValueError: for any bad input.
-        MissingExtra: without the reader's package (pip install 'halluscope[words]' or [nltk]).
+        MissingExtra: without nltk, if it reads (pip install 'halluscope[nltk]').
         FileNotFoundError: without the data that nltk needs.
     """
     chosen = METRIC.chosen(options)

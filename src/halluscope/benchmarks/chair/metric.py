@@ -149,7 +149,6 @@ of captions with at least one.
     max_new_tokens = 512
     target = "objects"
     partial_ok = True
-    extras = ("words",)
     options_type = ChairOptions
     row_options = (
         Option(
@@ -255,7 +254,7 @@ def compute(
     Raises:
         ValueError: for any bad input, and for a synonym list that is not the official one.
         FileNotFoundError: if `synonyms` or nltk's data do not exist.
-        MissingExtra: without the reader's package (pip install 'halluscope[words]', 'halluscope[nltk]' or
+        MissingExtra: without the package of another reader (pip install 'halluscope[nltk]' or
             'halluscope[textblob]').
     """
     responses, references = paired(predictions, references)

@@ -151,9 +151,11 @@ def compute(predictions: Sequence[str], references: Sequence[Any], **options: An
         score that it lacks. `rated`, how many responses have both scores, summed over the repeats.
         A mean or share of nothing is NaN. Also `questions`, `images`; `mean_words`, the mean length of the responses;
         `thoughts`, how many responses held thoughts that were removed; `unfinished_thoughts`, how many are a thought
-        without an end; `signature`; `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap,
-        which leaves out one image at a time; `spread` with repeats, the least and greatest value of each score; and
-        `per_question` if requested.
+        without an end; `speaks_to_judge`, the ids of rows whose responses seem to speak to a judge; `by_length`, by how
+        much `accuracy` and `relevancy` rise per 100 words of a response, with `low` and `high` if there are intervals;
+        `signature`; `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap, which leaves out
+        one image at a time; `spread` with repeats, the least and greatest value of each score; and `per_question` if
+        requested.
 
     Raises:
         ValueError: for any bad input, or without a judge, before a model is asked.

@@ -22,7 +22,7 @@ from halluscope.benchmarks.hallusionbench.layout import (
 )
 from halluscope.benchmarks.hallusionbench.options import HallusionBenchOptions
 from halluscope.benchmarks.hallusionbench.reading import OURS, RULES
-from halluscope.judged import Adds, Judged, by_cluster, mean_of
+from halluscope.judged import SPEAKS, Adds, Judged, by_cluster, mean_of, speakers
 from halluscope.judging.verdicts import Criterion
 from halluscope.metric import Scores
 from halluscope.options import takes
@@ -194,6 +194,7 @@ image (visual illusion)?
         facts["figures"] = len({row.figure for row in rows} - {None})
         facts["sets"] = len({row.set for row in rows})
         facts["counts"] = sizes_of(rows.layout)
+        facts[SPEAKS] = speakers(rows, readings.texts)
         if readings.by_model:
             facts["verdicts"] = digest_of(rows, readings)
         if readings.repeats > 1:
@@ -320,10 +321,10 @@ def compute(
         None for given verdicts); `pairs`; `figures`; `counts`, the `easy_questions`, `hard_questions` and `figures` of
         each category, as the script prints them.
         Also `questions`, `sets`; `mean_words`, the mean length of the responses; `thoughts`, how many responses held
-        thoughts that were removed; `unfinished_thoughts`, how many are a thought without an end; `signature`;
-        `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap, which leaves out one set at a
-        time, because questions about one depend on each other; `spread` with repeats, the least and greatest value of
-        each score; and `per_question` if requested.
+        thoughts that were removed; `unfinished_thoughts`, how many are a thought without an end; `speaks_to_judge`, the
+        ids of rows whose responses seem to speak to a judge; `signature`; `verdicts`, a digest of a language model's
+        verdicts; `interval` with a bootstrap, which leaves out one set at a time, because questions about one depend on
+        each other; `spread` with repeats, the least and greatest value of each score; and `per_question` if requested.
 
     Raises:
         ValueError: for any bad input, before a model is asked.

@@ -135,9 +135,9 @@ def compute(predictions: Sequence[str], references: Sequence[Any], **options: An
         the repeats: how many responses were `judged`, and how many of these are `correct` (None if none was judged).
         A mean or share of nothing is NaN. Also `questions`, `images`; `mean_words`, the mean length of the responses;
         `thoughts`, how many responses held thoughts that were removed; `unfinished_thoughts`, how many are a thought
-        without an end; `signature`; `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap,
-        which leaves out one image at a time; `spread` with repeats, the least and greatest value of each score; and
-        `per_question` if requested.
+        without an end; `speaks_to_judge`, the ids of rows whose responses seem to speak to a judge; `signature`;
+        `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap, which leaves out one image at
+        a time; `spread` with repeats, the least and greatest value of each score; and `per_question` if requested.
 
     Raises:
         ValueError: for any bad input, or without a judge, before a model is asked.

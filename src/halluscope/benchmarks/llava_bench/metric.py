@@ -4,6 +4,7 @@ A judge reads what people wrote about the image, and rates GPT-4's answer and th
 the sum of the responses' ratings in percent of the sum of GPT-4's.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,17 +15,28 @@ import numpy as np
 from halluscope.benchmark import Column, Dataset, Judges, Preset, Score
 from halluscope.benchmarks.llava_bench import reading
 from halluscope.benchmarks.llava_bench.data import CATEGORIES, QUESTIONS, Question, are_all_questions
-from halluscope.benchmarks.llava_bench.reading import HIGHEST, MODEL, PROMPTS, REFERENCE, plain_rating
+from halluscope.benchmarks.llava_bench.reading import (
+    HIGHEST,
+    MODEL,
+    MODEL_GAIN,
+    PROMPTS,
+    REFERENCE,
+    REFERENCE_GAIN,
+    of_both_orders,
+    plain_rating,
+    turned,
+)
 from halluscope.files.opening import json_rows
-from halluscope.judged import AUTHORS, OURS, PART, Adds, Judged, JudgedOptions, name_of
-from halluscope.judging.options import given_verdicts_option, judge_option, max_tokens_option
-from halluscope.judging.verdict_prompts import VerdictPrompt
+from halluscope.judged import AUTHORS, OURS, PART, Adds, Judged, JudgedOptions, Readings, name_of
+from halluscope.judging.options import ASKING, given_verdicts_option, judge_option, max_tokens_option
+from halluscope.judging.verdict_prompts import Verdict, VerdictPrompt
 from halluscope.judging.verdicts import Criterion
 from halluscope.metric import Scores
 from halluscope.options import check_effect, option, takes
 from halluscope.paths import path_of
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.sanitize import short_repr
+from halluscope.stats.beta import student_quantile
 from halluscope.stats.intervals import AMOUNT, Counts, Range
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.tallies import Bools
@@ -33,6 +45,7 @@ from halluscope.validation import kind, paired
 SCORE = "score"
 MODEL_MEAN = "model_mean"
 REFERENCE_MEAN = "reference_mean"
+ORDER = "order"  # in a result: what the order of the answers moves
 
 
 def check_rule(path: Any) -> None:
@@ -60,6 +73,13 @@ class LLaVABenchOptions(JudgedOptions):
         about="LLaVA's rule.json, with the authors' words: prompts=\"authors\" asks in them, and they are checked",
         check=check_rule,
         metavar="FILE",
+    )
+    both_orders: bool = option(
+        False,
+        "ask a second time with the response before GPT-4's answer, score the means of both ratings, and say how much "
+        "the first place brings",
+        about="ask about each response twice, with GPT-4's answer first and with the response first; scores are of the "
+        "means of both ratings, and `order` says what the first place brings",
     )
     ratings: Sequence[Any] | None = given_verdicts_option(
         "question_id and tuple or content, as LLaVA's script writes it; or id, reference and model",
@@ -145,6 +165,7 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
     criteria = (Criterion(REFERENCE, float, HIGHEST), Criterion(MODEL, float, HIGHEST))
     notes = {"reason": ""}
     judge_prompts = PROMPTS
+    asking = (*ASKING, "both_orders")
     counted = {MODEL_MEAN: ("rated", "model_points"), REFERENCE_MEAN: ("rated", "reference_points")}
 
     # The dataset's rows
@@ -184,6 +205,31 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
                 f"FILE), which holds the authors' words: {reading.RULE_URL}."
             )
         return replace(reading.AUTHORS, rule=reading.load_rule(options.rule))
+
+    def also_measured(self, options: LLaVABenchOptions) -> list[Criterion]:
+        if not options.both_orders:
+            return []
+        return [Criterion(REFERENCE_GAIN, float, HIGHEST), Criterion(MODEL_GAIN, float, HIGHEST)]
+
+    def _replies(
+        self,
+        prompt: VerdictPrompt,
+        texts: Sequence[str],
+        rows: Sequence[Question],
+        options: LLaVABenchOptions,
+    ) -> list[list[Verdict | None]]:
+        """Ask about each row, in both orders if the options say so."""
+        if not options.both_orders:
+            return super()._replies(prompt, texts, rows, options)
+        specs = []
+        for in_order in (prompt, turned(prompt)):
+            for row, text in zip(rows, texts, strict=True):
+                specs.append(in_order.ask(self.fields(row), text))
+        verdicts = []
+        for of_repeat in options.verdicts(specs):
+            pairs = zip(of_repeat[: len(rows)], of_repeat[len(rows) :], strict=True)
+            verdicts.append([of_both_orders(*pair) for pair in pairs])
+        return verdicts
 
     def check_rows(self, rows: Sequence[Question]) -> None:
         for number, row in enumerate(rows):
@@ -242,6 +288,22 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
         scores.update(super().by_repeat(sums))
         return scores
 
+    # What else a result holds
+
+    def facts(
+        self, rows: Sequence[Question], readings: Readings, total: Counts, options: LLaVABenchOptions
+    ) -> dict[str, Any]:
+        facts = super().facts(rows, readings, total, options)
+        if options.both_orders:
+            facts[ORDER] = order_of(readings.verdicts.values, options)
+        return facts
+
+    def signed(self, rows: Any, readings: Readings, options: LLaVABenchOptions) -> dict[str, Any]:
+        signed = super().signed(rows, readings, options)
+        if options.both_orders:
+            signed["orders"] = "both"
+        return signed
+
     # What a result says of its rows
 
     def cluster_of(self, row: Question) -> int:
@@ -258,6 +320,31 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
 
     def identity(self, row: Question) -> tuple[Any, ...]:
         return (row.id, row.file_name, row.question, row.category, row.context or "", row.answer or "")
+
+
+def order_of(values: Mapping[str, Floats], options: LLaVABenchOptions) -> dict[str, float]:
+    """Return what the order of the answers moves, by ratings in both orders [repeats, rows].
+
+    Returns:
+        `gain`, the points that an answer gains from coming first, with `low` and `high` if the options ask for
+        intervals; `usual` and `turned`, the score with GPT-4's answer first, and with the response first.
+    """
+    gains = (values[REFERENCE_GAIN] + values[MODEL_GAIN]) / 2
+    is_rated = ~np.isnan(gains)
+    rows = is_rated.any(axis=0)
+    gain = ratio(np.where(is_rated, gains, 0)[:, rows].sum(axis=0), is_rated[:, rows].sum(axis=0))
+    count = len(gain)
+    order = {"gain": float(ratio(gain.sum(), count))}
+    if options.bootstrap and count > 1:
+        reach = student_quantile(options.level, count - 1) * float(gain.std(ddof=1)) / math.sqrt(count)
+        order["low"] = order["gain"] - reach
+        order["high"] = order["gain"] + reach
+    # in the usual order GPT-4's answer comes first
+    for name, half in (("usual", 0.5), ("turned", -0.5)):
+        model = values[MODEL] - half * values[MODEL_GAIN]
+        reference = values[REFERENCE] + half * values[REFERENCE_GAIN]
+        order[name] = float(100 * ratio(np.nansum(model), np.nansum(reference)))
+    return order
 
 
 def check_reviewed(file: Path, responses: str, answers: Mapping[int, str]) -> None:
@@ -301,9 +388,12 @@ def compute(predictions: Sequence[str], references: Sequence[Any], **options: An
         `model_points` and `reference_points`.
         A score of nothing is NaN. Also `questions`, `images`; `mean_words`, the mean length of the responses;
         `thoughts`, how many responses held thoughts that were removed; `unfinished_thoughts`, how many are a thought
-        without an end; `signature`; `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap,
-        which leaves out one question at a time; `spread` with repeats, the least and greatest value of each score; and
-        `per_question` if requested.
+        without an end; `speaks_to_judge`, the ids of rows whose responses seem to speak to a judge; `by_length`, by how
+        much `model_mean` rises per 100 words of a response, with `low` and `high` if there are intervals; `signature`;
+        `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap, which leaves out one question
+        at a time; `order` with `both_orders`: `gain`, the points that an answer gains from coming first, with `low` and
+        `high`, and the scores in the `usual` order and `turned`; `spread` with repeats, the least and greatest value of
+        each score; and `per_question` if requested.
 
     Raises:
         ValueError: for any bad input, or without a judge, before a model is asked.

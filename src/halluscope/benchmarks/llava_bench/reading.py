@@ -11,7 +11,7 @@ image here, so its replies can be given, and nobody is asked for them.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 from halluscope.files.opening import read_json
 from halluscope.judging import guard
 from halluscope.judging.prompts import Refusal, key_of
-from halluscope.judging.verdict_prompts import Fields, JsonPrompt, Verdict, WordPrompt, beside
+from halluscope.judging.verdict_prompts import Fields, JsonPrompt, Verdict, VerdictPrompt, WordPrompt, beside
 from halluscope.paths import path_of
 from halluscope.sanitize import encodable, short_repr
 
@@ -150,6 +150,58 @@ class AuthorsPrompt(WordPrompt):
         texts["context"] = "\n".join(texts["context"])
         texts["rule"] = self.rule
         return texts
+
+
+# How many points each answer gains from coming first, where a judge is asked in both orders
+REFERENCE_GAIN = "reference_gain"
+MODEL_GAIN = "model_gain"
+
+
+def turned(prompt: VerdictPrompt) -> VerdictPrompt:
+    """Return a prompt with the response as the first answer, and GPT-4's as the second."""
+    if isinstance(prompt, JsonPrompt):
+        read = prompt.verdict
+        return replace(
+            prompt,
+            template=with_answers_turned(prompt.template),
+            verdict=lambda parts: with_ratings_turned(read(parts)),
+        )
+    assert isinstance(prompt, WordPrompt)
+    read_reply = prompt.reader
+
+    def reader(reply: str, response: str) -> Verdict | None:
+        verdict = read_reply(reply, response)
+        return verdict and with_ratings_turned(verdict)
+
+    return replace(prompt, template=with_answers_turned(prompt.template), reader=reader)
+
+
+def with_answers_turned(template: str) -> str:
+    """Exchange the places of both answers.
+
+    >>> with_answers_turned("1: {reference} 2: {answer}")
+    '1: {answer} 2: {reference}'
+    """
+    parts = [part.replace("{answer}", "{reference}") for part in template.split("{reference}")]
+    return "{answer}".join(parts)
+
+
+def with_ratings_turned(verdict: Verdict) -> Verdict:
+    """Return a verdict whose first rating was that of the response."""
+    numbers = {REFERENCE: verdict.numbers[MODEL], MODEL: verdict.numbers[REFERENCE]}
+    return Verdict(numbers, verdict.notes)
+
+
+def of_both_orders(usual: Verdict | None, turned: Verdict | None) -> Verdict | None:
+    """Return the means of both orders' ratings, and what each answer gains from coming first; None without both."""
+    if usual is None or turned is None:
+        return None
+    numbers = {}
+    for name in (REFERENCE, MODEL):
+        numbers[name] = (usual.numbers[name] + turned.numbers[name]) / 2
+    numbers[REFERENCE_GAIN] = usual.numbers[REFERENCE] - turned.numbers[REFERENCE]
+    numbers[MODEL_GAIN] = turned.numbers[MODEL] - usual.numbers[MODEL]
+    return Verdict(numbers, usual.notes)
 
 
 def load_rule(path: str | Path) -> str:

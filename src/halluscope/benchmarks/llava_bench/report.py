@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from halluscope.benchmarks.llava_bench.metric import METRIC, MODEL_MEAN, REFERENCE_MEAN, SCORE
+from halluscope.benchmarks.llava_bench.metric import METRIC, MODEL_MEAN, ORDER, REFERENCE_MEAN, SCORE
 from halluscope.benchmarks.llava_bench.reading import HIGHEST, LOWEST, MODEL, REFERENCE
-from halluscope.reporting.judged_report import JudgedReport, Shown
-from halluscope.reporting.tables import Values
+from halluscope.reporting.judged_report import JudgedReport, Shown, with_interval
+from halluscope.reporting.tables import Values, is_defined
 
 
 class LLaVABenchReport(JudgedReport):
@@ -32,6 +32,16 @@ class LLaVABenchReport(JudgedReport):
             f"{result['questions']:,} questions about {result['images']:,} images, "
             f"{result['counts']['all']['rated']:,} pairs of ratings; scores are in percent, ratings from 1 to 10"
         )
+
+    def gaps(self, result: Values) -> Iterator[str]:
+        yield from super().gaps(result)
+        order = result.get(ORDER)
+        if order and is_defined(order["gain"]):
+            gain = with_interval({**order, "value": order["gain"]})
+            yield (
+                f"order: an answer that comes first gains {gain} points; the score is {order['usual']:.1f} with "
+                f"GPT-4's answer first, {order['turned']:.1f} with the response first"
+            )
 
 
 VIEW = LLaVABenchReport()

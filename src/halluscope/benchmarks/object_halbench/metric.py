@@ -191,7 +191,6 @@ The headline is the share of descriptions with a hallucinated object, among thos
     }
     max_new_tokens = 1024
     target = "objects"
-    extras = ("words",)
     datasets = (
         Dataset(
             "object_halbench",
@@ -387,14 +386,15 @@ def compute(predictions: Sequence[str], references: Sequence[Any], **options: An
         classes `found` and `present`.
         A score of nothing is NaN. Also `questions`, `images`; `mean_words`, the mean length of the responses;
         `thoughts`, how many responses held thoughts that were removed; `unfinished_thoughts`, how many are a thought
-        without an end; `signature`; `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap,
-        which leaves out one image at a time; `spread` with repeats, the least and greatest value of each score; and
-        `per_question` if requested, with what each response mentions.
+        without an end; `speaks_to_judge`, the ids of rows whose responses seem to speak to a judge; `signature`;
+        `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap, which leaves out one image at
+        a time; `spread` with repeats, the least and greatest value of each score; and `per_question` if requested, with
+        what each response mentions.
 
     Raises:
         ValueError: for any bad input, and for a list of synonyms or a script that is not the published one, before a
             model is asked.
-        MissingExtra: without the reader's package (pip install 'halluscope[words]' or [nltk]).
+        MissingExtra: without nltk, if it reads (pip install 'halluscope[nltk]').
         FileNotFoundError: if `synonyms`, `script` or nltk's data do not exist.
         JudgingFailed: if more than `max_failed` of the replies cannot be read.
     """

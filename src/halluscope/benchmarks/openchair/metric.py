@@ -156,7 +156,6 @@ which the image was made, and says for each concrete noun of the LVLM's caption 
     prompt = "Describe this image in one sentence."
     max_new_tokens = 128
     target = "true_caption"
-    extras = ("words",)
     judges = Judges(
         "votes",
         default="flan-t5",
@@ -262,7 +261,7 @@ def compute(
 
     Raises:
         ValueError: for any bad input, before a model is loaded.
-        MissingExtra: without the reader's package (pip install 'halluscope[words]' or [nltk]).
+        MissingExtra: without nltk, if it reads (pip install 'halluscope[nltk]').
         FileNotFoundError: without the data that nltk needs, or the file of ratings.
     """
     chosen = METRIC.chosen(options)

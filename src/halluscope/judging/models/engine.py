@@ -238,6 +238,10 @@ class LocalChat(ChatJudge):
             f"{self._model.weights.key}:{self._model.precision}:temperature=0:max_tokens={self._max_tokens}"
         )
 
+    @property
+    def faster(self) -> str:
+        return self._model.faster
+
     def replies(
         self,
         prompts: Sequence[str],

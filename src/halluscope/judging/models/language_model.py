@@ -91,6 +91,13 @@ class LanguageModelJudge(Voter):
         """The precision that the model computes in, such as "float32"."""
         return str(self.dtype).removeprefix("torch.")
 
+    @property
+    def faster(self) -> str:
+        elsewhere = "a server (openai:MODEL@URL) or fewer responses (--limit N)"
+        if self.device.type == "cpu":
+            return f"a GPU (--device cuda), {elsewhere}"
+        return elsewhere
+
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
         """Vote on each pair, in batches of prompts of equal length, the shortest texts first."""
         self.load()

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from halluscope.errors import needs
 from halluscope.reading.words.tokens import Word, forms_of, in_forms, tokenise
 from halluscope.vocabularies import WordLists, read_toml
 
@@ -188,8 +187,8 @@ def forms_in_dictionary(word: str, part: str, guess: bool = False) -> tuple[str,
 @cache
 def dictionary() -> Callable[..., tuple[str, ...]]:
     """Load the dictionary."""
-    with needs("The dictionary of word forms", "words"):
-        from lemminflect import getLemma  # type: ignore[import-untyped]
+    from lemminflect import getLemma  # type: ignore[import-untyped]
+
     look_up: Callable[..., tuple[str, ...]] = getLemma
     return look_up
 
@@ -198,5 +197,4 @@ def version() -> str:
     """Return the dictionary's name and version for a signature: another dictionary may give other words."""
     from importlib import metadata
 
-    dictionary()  # if it is missing, the error says what to install
     return f"lemminflect-{metadata.version('lemminflect')}"

@@ -1,0 +1,71 @@
+"""A model on this machine says once, after its first batches, about how long it will take."""
+
+import numpy as np
+import pytest
+
+from halluscope.judging import pace
+from halluscope.judging.ask_votes import collect_votes
+from halluscope.judging.cache import Cache
+from halluscope.judging.judge import Voter
+from halluscope.judging.pace import Pace, in_words
+from halluscope.judging.questions import QuestionSet
+from halluscope.vocabularies import load
+
+CLASSES = ["dog", "cat", "cow"]
+
+
+def test_the_first_batch_is_not_measured():
+    """It comes after the model is loaded: 100 s here. Then 10 come each second, and 970 are left after 3 s."""
+    measured = Pace(total=1010)
+    assert measured.seconds_left(10, now=100.0) is None
+    assert measured.seconds_left(10, now=101.0) is None
+    assert measured.seconds_left(20, now=103.0) == pytest.approx(97.0)
+    assert measured.seconds_left(10, now=104.0) is None, "it is said once"
+
+
+def test_nothing_that_came_is_no_measure():
+    measured = Pace(total=100)
+    assert measured.seconds_left(0, now=1.0) is None and measured.start is None
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(89, "1 minute"), (5399, "90 minutes"), (90_000, "25 hours")])
+def test_durations(seconds, words):
+    assert in_words(seconds) == words
+
+
+class Slow(Voter):
+    """A voter that answers one question at a time."""
+
+    key = "slow-1"
+
+    def __init__(self, faster):
+        self._faster = faster
+
+    @property
+    def faster(self):
+        return self._faster
+
+    def answer(self, texts, questions, pairs):
+        for row in range(len(pairs)):
+            yield np.array([row]), np.array([1], dtype=np.int8)
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("faster", "progress", "is_said"), [("a GPU", True, True), ("a GPU", False, False), ("", True, False)]
+)
+def test_one_line(faster, progress, is_said, capsys, monkeypatch):
+    monkeypatch.setattr(pace, "MEASURED_S", 0.0)
+    monkeypatch.setattr(pace, "LONG_S", 0.0)
+    template = QuestionSet("mine", ("is there {a/an} {x}?",), "{response} {question}")
+    questions = template.about(load(CLASSES))
+    texts = [f"text {number}" for number in range(4)]
+    present = np.ones((4, 3), dtype=bool)
+    cache = Cache(":memory:")
+    collect_votes([Slow(faster)], questions, texts, present, 1, "all", cache, progress)
+    said = [line for line in capsys.readouterr().err.splitlines() if "on this machine" in line]
+    assert len(said) == int(is_said)
+    if is_said:
+        assert "for 12 questions" in said[0] and "less time: a GPU. Ctrl-C keeps what came" in said[0]
