@@ -1,7 +1,7 @@
 """A small copy of every dataset, built by its real builder from input made here."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,16 @@ def build(name: str, folder: Path, **options: Any) -> Path:
     inputs = folder / f"{name}-inputs"
     inputs.mkdir(parents=True, exist_ok=True)
     return BUILDS[name](inputs, folder / name, {"subset": True} | options)
+
+
+def pope_file(file: Path, asked: Iterable[tuple[str, str, str]], first: int = 1) -> str:
+    """Write POPE's questions as its authors do, of an image, a thing and an answer each; return the file's name."""
+    rows = []
+    for number, (image, thing, answer) in enumerate(asked, first):
+        text = f"Is there a {thing} in the image?"
+        rows.append({"question_id": number, "image": image, "text": text, "label": answer})
+    file.write_text("\n".join(map(json.dumps, rows)))
+    return str(file)
 
 
 def builder(name: str) -> Any:
@@ -76,16 +86,10 @@ def _throne_objects365(inputs: Path, out: Path, options: dict[str, Any]) -> Path
 def _pope(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     for config, prefix in {"coco": "coco_pope", "aokvqa": "aokvqa_pope_seem", "gqa": "gqa_pope_seem"}.items():
         for sampling in SAMPLINGS:
-            rows = [
-                {
-                    "question_id": n,
-                    "image": "COCO_val2014_000000000010.jpg" if config != "gqa" else "10.jpg",
-                    "text": f"Is there a {thing} in the image?",
-                    "label": "no" if n % 2 else "yes",
-                }
-                for n, thing in enumerate(("dog", "cat", "cup", "bus", "bench", "kite"))
-            ]
-            (inputs / f"{prefix}_{sampling}.json").write_text("\n".join(map(json.dumps, rows)))
+            image = "COCO_val2014_000000000010.jpg" if config != "gqa" else "10.jpg"
+            things = ("dog", "cat", "cup", "bus", "bench", "kite")
+            asked = [(image, thing, "no" if n % 2 else "yes") for n, thing in enumerate(things)]
+            pope_file(inputs / f"{prefix}_{sampling}.json", asked, first=0)
     return builder("pope").build(inputs, out=out, **options)
 
 

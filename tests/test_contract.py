@@ -15,7 +15,6 @@ import halluscope
 from halluscope import benchmarks, cli, registry
 from halluscope.benchmark import HIGHER, LOWER, QUESTION, Benchmark
 from halluscope.building import spec
-from halluscope.cli import commands
 from halluscope.errors import HubError, RegistryError, WithoutEffect
 from halluscope.hub import contents, space
 from halluscope.options import defaults, keywords
@@ -422,23 +421,6 @@ def test_a_command_imports_only_the_benchmark_that_it_names(words):
     done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
     imported = {name.split(".")[2] for name in done.stderr.split()}
     assert imported == ({"pope"} if "pope" in words else set())
-
-
-def test_commands(capsys):
-    assert cli.main([]) == 0
-    assert {*commands.names()} <= set(capsys.readouterr().out.split())
-    for words, meant in ((["scoer"], "score"), (["score", "thorne"], "throne")):
-        assert cli.main(words) == 2
-        assert f"Did you mean {meant!r}?" in capsys.readouterr().err
-    words = ["score", "pope", "--responses", "a.jsonl", "--dataset", "pope", "--bootstap=10"]
-    assert cli.main(words) == 2
-    said = capsys.readouterr().err
-    assert "There is no option --bootstap. Did you mean '--bootstrap'? `halluscope score pope --help`" in said
-    assert said.count("\n") == 1
-    assert cli.main(["list", "poep"]) == 2
-    assert "Did you mean 'pope'?" in capsys.readouterr().err
-    assert cli.main(["build", "thrown_coco"]) == 2
-    assert "Did you mean 'throne_coco'?" in capsys.readouterr().err
 
 
 def test_list_says_what_is_built_and_kept(capsys, tmp_path, monkeypatch):

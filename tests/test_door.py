@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import halluscope
 from halluscope import cli
 from halluscope.signature import data_of, keys_of
+from tests import small_datasets
 
 SAMPLINGS = ("random", "popular", "adversarial")
 THINGS = {"random": ("dog", "bus"), "popular": ("cat", "person"), "adversarial": ("fork", "knife")}
@@ -25,17 +26,10 @@ OBJECTS = {1: ["dog"], 2: ["cat"], 3: ["bus"]}
 @pytest.fixture
 def pope(tmp_path: Path) -> Path:
     """Three files of questions as POPE's authors have them, with ids from 1 in each."""
-    for sampling, things in THINGS.items():
-        rows = [
-            {
-                "question_id": number,
-                "image": "COCO_val2014_000000000042.jpg",
-                "text": f"Is there a {thing} in the image?",
-                "label": ("yes", "no")[number % 2],
-            }
-            for number, thing in enumerate(things, 1)
-        ]
-        (tmp_path / f"coco_pope_{sampling}.json").write_text("\n".join(map(json.dumps, rows)))
+    image = "COCO_val2014_000000000042.jpg"
+    for sampling, (first, second) in THINGS.items():
+        asked = [(image, first, "no"), (image, second, "yes")]
+        small_datasets.pope_file(tmp_path / f"coco_pope_{sampling}.json", asked)
     return tmp_path
 
 
@@ -214,13 +208,3 @@ def test_equal_signatures_mean_equal_data(rows):
 
 
 # What can be known at once is said at once
-
-
-def test_a_file_that_cannot_be_written_is_found_before_anything_is_scored(tmp_path, labels, capsys):
-    file = write(tmp_path / "mine.jsonl", SAID_ROWS)
-    words = ["score", "throne", "--dataset", labels, "--responses", str(file), "--judges", "no/such-judge"]
-    assert cli.main([*words, "--out", str(file / "run")]) == 2
-    assert "is not a folder. Name another folder" in capsys.readouterr().err
-    assert cli.main([*words, "--out", str(file)]) == 2
-    assert "is there already" in capsys.readouterr().err
-    assert file.read_text().count("\n") == 2

@@ -45,15 +45,6 @@ def test_responses(inspected, tmp_path):
     assert {"throne", "chair"} <= set(inspection.benchmarks) and inspection.columns["image"] == "image_id"
 
 
-def test_gold_empty_and_lists(inspected):
-    rows = [{"question": prompt, "label": "yes", "answer": ["yes"]} for prompt in PROMPTS]
-    assert inspected(rows).odd == {"lists of one text": 3}
-    rows = [row | {"answer": "yes", "direct_answer": "no"} for row in rows]
-    assert inspected(rows).odd == {"equal to label": 3, "other columns of texts (direct_answer)": 1}
-    rows[0]["answer"] = ""
-    assert inspected(rows).odd["empty"] == 1
-
-
 def test_questions_and_scores(inspected):
     assert inspected([{"question_id": 1, "text": PROMPTS[0], "label": "yes"}]).kind == "questions"
     metrics = {"accuracy": 0.5, "f1": 0.25, "n_samples": 9}

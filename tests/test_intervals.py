@@ -168,18 +168,6 @@ def test_a_mean_over_classes_without_values_has_no_interval():
     assert "no_interval" not in throne.compute([""] * 40, [classes] * 40, **options)
 
 
-def test_pope_refuses_class_averages_too():
-    labels = ["yes", "no"] * 30
-    said = ["Yes", "No"] * 6 + ["No"] * 48  # of ten objects, only the first two are ever affirmed
-    objects = [f"thing {row // 6}" for row in range(60)]
-    result = pope.compute(said, labels, objects=objects, image_ids=list(range(60)), bootstrap=1)
-    assert (
-        result["no_interval"]["precision_cls"]
-        == "8 of 10 classes are without a precision, more than a fifth."
-    )
-    assert "recall_cls" in result["interval"]
-
-
 def test_neither_draws_nor_a_seed_move_an_interval(rng):
     right = rng.random(90) < 0.9
     first = accuracy(right, bootstrap=1, seed=0)

@@ -6,15 +6,12 @@ Each ends in a result or in one clear error; there is no traceback, and no exist
 import hashlib
 import json
 import math
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from halluscope import cli, registry
 from halluscope.benchmark import Benchmark
@@ -160,27 +157,6 @@ def test_rows_with_odd_values(benchmark, good, tmp_path, capsys):
             assert scores == {name: right[0][name] for name in scores}, called
 
 
-@pytest.mark.parametrize("benchmark", SCORED)
-def test_bytes_that_were_changed(benchmark, good, tmp_path_factory, capsys):
-    words, responses = good[benchmark.name]
-    content, folder = responses.read_bytes(), tmp_path_factory.mktemp("bytes")
-
-    @settings(
-        max_examples=6,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(st.integers(0, len(content) - 1), st.binary(max_size=6), st.integers(0, 8))
-    def put(place: int, noise: bytes, less: int) -> None:
-        file = folder / "mine.jsonl"
-        file.write_bytes(content[:place] + noise + content[place + less :])
-        check([*words, "--responses", str(file)], capsys, f"{noise!r} at {place}, {less} less")
-
-    put()
-
-
 # Datasets
 
 
@@ -255,22 +231,6 @@ def test_options_with_odd_words(benchmark, good, tmp_path, capsys, monkeypatch):
                 [*words, "--responses", str(responses), f"{option}={word}"], capsys, f"{option} {word[:20]!r}"
             )
     assert files_of(responses.parent) == before
-
-
-@pytest.mark.parametrize("benchmark", SCORED)
-def test_no_output_replaces_what_is_there(benchmark, good, tmp_path, capsys):
-    """A command overwrites neither its input, under any name, nor any other file."""
-    words, responses = good[benchmark.name]
-    mine = tmp_path / "mine.jsonl"
-    shutil.copy(responses, mine)
-    (tmp_path / "soft.jsonl").symlink_to(mine)
-    os.link(mine, tmp_path / "hard.jsonl")
-    (tmp_path / "folder").mkdir()
-    before = files_of(tmp_path)
-    for target in ("mine.jsonl", "soft.jsonl", "hard.jsonl", "folder", "folder/../mine.jsonl"):
-        status, _, err = ended([*words, "--responses", str(mine), "--out", str(tmp_path / target)], capsys)
-        assert status == 2 and target.rpartition("/")[2] in err, target
-    assert files_of(tmp_path) == before
 
 
 # Building

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from halluscope import cli, get_benchmark, registry
+from halluscope import get_benchmark, registry
 from halluscope.metric import Result
 from halluscope.options import keywords
 from tests.runs.made import made
@@ -59,36 +59,6 @@ def test_a_run_of_it(benchmark: Any, tmp_path: Any) -> None:
     assert strangers(run.found) == []
 
 
-@pytest.mark.parametrize("verdicts", [np.array, list, lambda values: [*map(np.float32, values)]])
-def test_given_numbers_of_numpy(verdicts: Any) -> None:
-    """Ids, labels and verdicts may be numpy's: the result's are not."""
-    rows = [
-        {
-            **{
-                "id": np.int64(number),
-                "image_id": f"image {number}",
-                "question": "What is it?",
-                "type": "counting",
-            },
-            **{"answer": "A dog.", "topic": "animal", "contents": ["Dog"]},
-        }
-        for number in range(3)
-    ]
-    ratings = verdicts([6, 0, 3])
-    if not isinstance(ratings[0], float | np.float32):
-        got = get_benchmark("mmhal").compute(
-            ["x"] * 3, rows, ratings=ratings, bootstrap=10, per_question=True
-        )
-        assert got["rating"] == 3.0 and strangers(got) == []
-    regions = [{"phrase": "a dog", "x": 1, "y": 2, "width": 3, "height": 4}]
-    asked = [
-        {"id": row["id"], "image_id": row["id"], "question": "What?", "regions": regions} for row in rows
-    ]
-    both = [{"relevancy": number, "accuracy": number} for number in ratings]
-    got = get_benchmark("gavie").compute(["x"] * 3, asked, ratings=both, bootstrap=10, per_question=True)
-    assert got["accuracy"] == 3.0 and strangers(got) == []
-
-
 def test_given_codes_and_votes_of_numpy() -> None:
     place = {"category": "VD", "subcategory": "ocr", "figure_id": 0, "question_id": 0, "visual_input": 1}
     rows = [
@@ -121,29 +91,3 @@ def test_given_codes_and_votes_of_numpy() -> None:
         per_question=True,
     )
     assert got["accuracy"] == 1.0 and strangers(got) == []
-
-
-def test_what_json_prints(capsys: Any, tmp_path: Any) -> None:
-    """Through the command, numbers are numbers: none is a text such as "np.float64(0.5)"."""
-    run = made(registry.benchmark("hqh"), tmp_path)
-    built = tmp_path / "hqh"
-    responses = tmp_path / "mine.jsonl"
-    responses.write_text(
-        "".join(json.dumps({"id": row["id"], "response": "two dogs"}) + "\n" for row in run.found)
-    )
-    words = [
-        "score",
-        "hqh",
-        "--responses",
-        str(responses),
-        "--dataset",
-        str(built),
-        "--bootstrap",
-        "20",
-        "--json",
-    ]
-    assert cli.main(words) == 0
-    printed = capsys.readouterr().out
-    assert "np." not in printed and "array(" not in printed
-    (result,) = json.loads(printed)
-    assert result["main_hal"] == 0.0 and result["counts"]["all"]["judged"] == 8

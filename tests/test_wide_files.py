@@ -13,8 +13,8 @@ KEYS = 20_000
 MOST_S = 30.0  # of processor time; a second or two on an idle machine
 
 
-@pytest.fixture
-def wide(tmp_path: Path) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Files of a single row with very many columns, by the name of their format."""
     names = [f"column_{number}" for number in range(COLUMNS)]
     row = dict.fromkeys(names, 1)
@@ -25,8 +25,9 @@ def wide(tmp_path: Path) -> dict[str, str]:
         "json": json.dumps(row),
     }
     files = {}
+    folder = tmp_path_factory.mktemp("wide")
     for ending, content in contents.items():
-        file = tmp_path / f"wide.{ending}"
+        file = folder / f"wide.{ending}"
         file.write_text(content)
         files[ending] = str(file)
     return files

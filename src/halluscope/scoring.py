@@ -69,11 +69,11 @@ def prepare_call(
 ) -> tuple[Benchmark, list[Ready], dict[str, Any]]:
     """Turn the arguments of `halluscope.score`, with the responses of several LVLMs, into those of `compute`."""
     benchmark = registry.benchmark(name)
-    of_matching = {field.name for field in fields(MatchingOptions)}
+    matching_names = {field.name for field in fields(MatchingOptions)}
     matching = {}
     chosen = dict(benchmark.options_of(name))
     for option, value in options.items():
-        if option in of_matching:
+        if option in matching_names:
             matching[option] = value
         elif option in benchmark.each and len(responses) == 1:  # in a call it is the only file's value
             if value is not None:
@@ -108,12 +108,17 @@ def prepare(
 ) -> list[Ready]:
     """Match all responses to the dataset before any are scored."""
     if not benchmark.is_scored:
-        instead = f", or call get_benchmark({benchmark.name!r}).compute" if benchmark.has_metric else ""
+        instead = ""
+        if benchmark.has_metric:
+            instead = f", or call get_benchmark({benchmark.name!r}).compute"
         raise ValueError(f"{benchmark.name} is not scored on a dataset; expected another benchmark{instead}.")
     module = benchmark.module("rows")
     check(options, _known_options(benchmark), benchmark.name)
     check_distinct(dataset)
-    with _inspecting(responses[0] if len(responses) == 1 else None):
+    only_source = None
+    if len(responses) == 1:
+        only_source = responses[0]
+    with _inspecting(only_source):
         files = reading.read(responses, _reading(benchmark, matching))
     rows = module.load(dataset, **taken(module.load, options))
     identity = _identity(benchmark, options, matching)
@@ -185,7 +190,9 @@ def _check_prompts(benchmark: Benchmark, matched: Matched[Any]) -> None:
     """Check that responses name prompts of the benchmark, or none."""
     for name in matched.prompts:
         if name and name not in benchmark.prompts:
-            known = ", ".join(map(repr, benchmark.prompts)) or "no name, because it has no other prompts"
+            known = "no name, because it has no other prompts"
+            if benchmark.prompts:
+                known = ", ".join(repr(prompt) for prompt in benchmark.prompts)
             raise ValueError(
                 f"{matched.name}: {PROMPT} is {short_repr(name)}, which names no prompt of {benchmark.name}; "
                 f"expected {known}."
@@ -193,7 +200,11 @@ def _check_prompts(benchmark: Benchmark, matched: Matched[Any]) -> None:
 
 
 def _ready(
-    benchmark: Benchmark, matched: Matched[Any], options: Mapping[str, Any], number: int, count: int
+    benchmark: Benchmark,
+    matched: Matched[Any],
+    options: Mapping[str, Any],
+    number: int,
+    count: int,
 ) -> Ready:
     """Add the metric's inputs, with this file's value of the options that have one per file.
 
@@ -235,8 +246,13 @@ def among(
     Args:
         file: the place of their file among all files, from 0, and how many files there are.
     """
-    places = [place for place, row in enumerate(rows) if row is not None]
-    matched = ready.matched.only(places)._replace(rows=[rows[place] for place in places])
+    places = []
+    kept_rows = []
+    for place, row in enumerate(rows):
+        if row is not None:
+            places.append(place)
+            kept_rows.append(row)
+    matched = ready.matched.only(places)._replace(rows=kept_rows)
     number, count = file
     return _ready(benchmark, matched, options, number, count)
 
@@ -262,18 +278,21 @@ def _inspecting(source: Any) -> Iterator[None]:
 
 def _origin(benchmark: Benchmark, dataset: Sequence[str], options: Mapping[str, Any]) -> str:
     """Return in what a dataset is not the published one: `SUBSET` or `OTHER_FILE`; "" for nothing that is known."""
-    paths = [Source.of(written).path for written in dataset]
-    if any(is_subset(path) for path in paths):
-        return SUBSET
+    paths = []
+    for written in dataset:
+        path = Source.of(written).path
+        if is_subset(path):
+            return SUBSET
+        paths.append(path)
     with_scores = published.dataset_of(benchmark, options)
     if with_scores is None:
         return ""
-    sources_of_build = spec.load(with_scores.name).sources.values()
-    known = {source.content_sha256 for source in sources_of_build}
-    if spec.UNKNOWN in known:
+    published_sources = spec.load(with_scores.name).sources.values()
+    published_sha256 = {source.content_sha256 for source in published_sources}
+    if spec.UNKNOWN in published_sha256:
         return ""
     for path in paths:
-        if path.is_file() and sha256_of(path) not in known:
+        if path.is_file() and sha256_of(path) not in published_sha256:
             return OTHER_FILE
     return ""
 
@@ -287,9 +306,18 @@ def _built(dataset: Sequence[str]) -> Iterator[dict[str, Any]]:
             config = source.config or registry.dataset(stats["name"]).config or "default"
         except (ValueError, OSError):
             continue
-        facts = {key: stats[key] for key in ("name", "version", "spec_sha256", "subset")}
-        rows = sum(table["rows"] for table in stats["tables"] if table["config"] == config)
-        yield facts | {"config": config, "rows": rows}
+        rows = 0
+        for table in stats["tables"]:
+            if table["config"] == config:
+                rows += table["rows"]
+        yield {
+            "name": stats["name"],
+            "version": stats["version"],
+            "spec_sha256": stats["spec_sha256"],
+            "subset": stats["subset"],
+            "config": config,
+            "rows": rows,
+        }
 
 
 # What a user should know of how responses were matched
@@ -297,7 +325,9 @@ def _built(dataset: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 def part_of(benchmark: Benchmark, rows: int, total: int) -> str:
     """Say how many of a dataset's rows are scored."""
-    kind = "labelled images" if benchmark.partial_ok else "rows"
+    kind = "rows"
+    if benchmark.partial_ok:
+        kind = "labelled images"
     return f"{rows:,} of {total:,} {kind} are scored"
 
 
@@ -351,9 +381,13 @@ def _doubts(matched: Matched[Any], column: str, values: Sequence[str]) -> Iterat
     in_rows = {getattr(row, column) for row in matched.rows}
     if len(in_name) != 1 or len(in_rows) != 1:
         return
-    in_row = in_rows.pop()
-    if in_row and in_row != in_name[0]:
-        yield f"its name says {in_name[0]}, but the {column} of the dataset is {in_row}: is this the right dataset?"
+    value_of_name = in_name[0]
+    value_of_rows = in_rows.pop()
+    if value_of_rows and value_of_rows != value_of_name:
+        yield (
+            f"its name says {value_of_name}, but the {column} of the dataset is {value_of_rows}: is this the right "
+            "dataset?"
+        )
 
 
 # Scores
@@ -373,7 +407,10 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> R
     compared; "labels", those that are read as "yes" and "no".
     """
     matched = ready.matched
-    arguments = {name: value for name, value in options.items() if name in benchmark.keywords}
+    arguments = {}
+    for name, value in options.items():
+        if name in benchmark.keywords:
+            arguments[name] = value
     arguments.update(ready.inputs)
     with about(matched.name):
         result: Result = benchmark.compute(matched.texts, **arguments)
@@ -389,7 +426,8 @@ def _digest(benchmark: Benchmark, matched: Matched[Any]) -> str:
     columns = []
     for name in registry.first_dataset(benchmark).id:
         columns.append([str(getattr(row, name)) for row in matched.rows])
-    return data_of_texts("texts", zip(*columns, matched.texts, strict=True))
+    columns.append(matched.texts)
+    return data_of_texts("texts", zip(*columns, strict=True))
 
 
 def _facts(benchmark: Benchmark, matched: Matched[Any], result: Mapping[str, Any]) -> dict[str, Any]:
@@ -427,20 +465,20 @@ def _printed(
             figure_of[letters(name)] = value
     printed = {}
     for name in benchmark.scores:
-        if name not in result or letters(name) not in figure_of:
+        figure = figure_of.get(letters(name))
+        if figure is None or name not in result:
             continue
-        value = figure_of[letters(name)]
-        if value > 1 and not benchmark.is_points(name):
-            value /= 100
-        printed[name] = value
+        if figure > 1 and not benchmark.is_points(name):
+            figure /= 100
+        printed[name] = figure
     return printed
 
 
 def _choices(benchmark: Benchmark, matched: Matched[Any]) -> dict[str, Any]:
     """Return what a signature says of how responses were matched, without what does not apply."""
     part = ""
-    if not benchmark.partial_ok:
-        part = "of".join(map(str, _part(matched)))
+    if len(matched.rows) < matched.of and not benchmark.partial_ok:
+        part = f"{len(matched.rows)}of{matched.of}"
     prompts: Any = ""
     if any(matched.prompts):
         prompts = [name or "own" for name in matched.prompts]
@@ -461,12 +499,13 @@ def _ways(benchmark: Benchmark, matched: Matched[Any]) -> list[str]:
     """Return by what responses were matched, whatever their columns' names: "id", the column of a part, "order"."""
     known = [ORDER, IMAGE, QUESTION]
     known += registry.first_dataset(benchmark).also
-    ways = []
+    ways: dict[str, None] = {}  # each once, in this order
     for column in matched.by.split(" and "):
-        way = column if column in known else "id"
-        if way not in ways:
-            ways.append(way)
-    return ways
+        if column in known:
+            ways[column] = None
+        else:
+            ways["id"] = None
+    return list(ways)
 
 
 def _sign(result: dict[str, Any], choices: Mapping[str, Any]) -> None:
@@ -485,8 +524,11 @@ def variants(benchmark: Benchmark, options: Mapping[str, Any]) -> list[dict[str,
     """Return the options once per choice of an option that is "all"."""
     for option in benchmark.options:
         if option.every and options.get(option.name) == ALL:
-            choices = [choice for choice in option.choices if choice not in option.apart]
-            return [{**options, option.name: choice} for choice in choices]
+            chosen = []
+            for choice in option.choices:
+                if choice not in option.apart:
+                    chosen.append(dict(options) | {option.name: choice})
+            return chosen
     return [dict(options)]
 
 

@@ -2,12 +2,7 @@
 
 import base64
 import json
-import os
 import random
-import signal
-import subprocess
-import sys
-import time
 from io import BytesIO
 from pathlib import Path
 
@@ -144,31 +139,3 @@ def test_workers_answer_as_one_process_does(source, model, vlm, tmp_path):
     finally:
         ray.shutdown()
     assert sorted(here.read_text().splitlines()) == sorted(there.read_text().splitlines())
-
-
-@pytest.mark.long
-def test_killed_at_random_moments(data, serve, tmp_path):
-    """What was received and written before a kill is not asked again."""
-    server = serve(lambda prompt, count, body: reply("no", wait=0.02))
-    many(data, tmp_path, 70)
-    out, chance = tmp_path / "out.jsonl", random.Random(1)
-    more = ["--images", data / "pictures", "--at-once", 2, "--quiet"]
-    words = command(f"openai:tiny@{server.url}", tmp_path / "pope", out, *more)
-    program = [sys.executable, "-m", "halluscope", *words]
-    kills = 0
-    for _ in range(40):
-        process = subprocess.Popen(program, env=os.environ | {"OMP_NUM_THREADS": "1"})
-        before = out.read_bytes().count(b"\n") if out.exists() else 0
-        until = time.monotonic() + 60
-        while process.poll() is None and time.monotonic() < until:
-            if out.exists() and out.read_bytes().count(b"\n") > before + chance.randrange(20, 30):
-                process.send_signal(signal.SIGKILL)
-                kills += 1
-                break
-            time.sleep(0.01)
-        if process.wait() == 0:
-            break
-    assert kills >= 2
-    assert sorted(line["question_id"] for line in lines(out)) == list(range(70))
-    asked = [body for body in server.bodies if not isinstance(body["messages"][0]["content"], str)]
-    assert len(asked) <= 70 + 3 * kills, "only what was under way or half written is asked again"

@@ -5,7 +5,6 @@ import inspect
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -31,9 +30,6 @@ from halluscope.errors import BuildError
 from halluscope.paths import share
 from tests import images as image_files
 from tests import small_datasets
-
-ROOT = Path(__file__).parents[2]
-
 
 throne_coco = small_datasets.builder("throne_coco")
 
@@ -148,13 +144,6 @@ def test_rows(upstream: Path, tmp_path: Path) -> None:
     for row in rows.cast_column("image", Image(decode=False)):
         assert row["image"]["bytes"] == (upstream / "val2017" / row["file_name"]).read_bytes()
     assert [row["objects"] for row in load(tmp_path / "out", streaming=True)] == OBJECTS
-
-
-def test_same_input_same_bytes(upstream: Path, tmp_path: Path) -> None:
-    one = build(upstream, tmp_path / "one")
-    elsewhere = shutil.copytree(upstream, tmp_path / "elsewhere")
-    two = build(elsewhere, tmp_path / "deeper" / "two")
-    assert files(one) == files(two)
 
 
 def test_stats(upstream: Path, tmp_path: Path) -> None:
@@ -344,18 +333,9 @@ def test_command_line(upstream: Path, tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_script_runs_from_anywhere(upstream: Path, tmp_path: Path) -> None:
     script = share("builders", "throne_coco.py").resolve()
-    argv = ["--source", "upstream", "--no-images", "--subset", "--out", "datasets/throne_coco"]
-    subprocess.run([sys.executable, str(script), *argv], cwd=tmp_path, check=True, capture_output=True)
-    code = "from datasets import load_dataset; print(len(load_dataset('datasets/throne_coco', split='validation')))"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-        text=True,
-        env=os.environ | {"HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"},
-    )
-    assert loaded.stdout.strip() == "4"
+    words = ["--source", "upstream", "--no-images", "--subset", "--out", "datasets/throne_coco"]
+    subprocess.run([sys.executable, str(script), *words], cwd=tmp_path, check=True, capture_output=True)
+    assert list(load(tmp_path / "datasets/throne_coco")["objects"]) == OBJECTS
 
 
 @pytest.mark.parametrize("dataset", [pytest.param(one, id=one.name) for one in registry.datasets()])
@@ -385,21 +365,3 @@ def test_every_spec_is_complete(name: str) -> None:
             assert digest in (None, specs.UNKNOWN) or re.fullmatch("[0-9a-f]{64}", digest)
         is_file = source.member is not None and not source.member.endswith("/")
         assert is_file == (source.member_sha256 is not None)
-
-
-def test_share_in_an_installed_wheel(tmp_path: Path) -> None:
-    package = tmp_path / "site" / "halluscope"
-    (package / "_share" / "builders").mkdir(parents=True)
-    (package / "_share" / "builders" / "throne_coco.py").touch()
-    (package / "__init__.py").touch()
-    shutil.copy(ROOT / "src" / "halluscope" / "paths.py", package)
-    code = "from halluscope.paths import *; print(checkout(), share('builders', 'throne_coco.py')); share('metrics')"
-    ran = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | {"PYTHONPATH": str(package.parent)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.stdout.split() == ["None", str(package / "_share" / "builders" / "throne_coco.py")]
-    assert f"FileNotFoundError: metrics is not in {package / '_share'}" in ran.stderr

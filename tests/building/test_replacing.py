@@ -12,7 +12,7 @@ from halluscope import cli
 from halluscope.building import build_info
 from halluscope.files import writing
 from tests import small_datasets
-from tests.files.disk import content, full
+from tests.files.disk import content
 
 
 @pytest.fixture
@@ -166,16 +166,6 @@ def test_what_is_read_is_not_replaced(
 
 
 # All or nothing
-
-
-@pytest.mark.parametrize("at", [0, 1_000, 3_000])
-def test_a_full_disk(at: int, source: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with full(at):
-        refused(source, out, capsys)
-    assert build(source, out) == 0
-    with full(at):
-        refused(source, out, capsys, "--force")
-    assert is_whole(out)
 
 
 def test_interrupted(

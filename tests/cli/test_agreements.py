@@ -7,16 +7,12 @@ import pytest
 
 from halluscope import cli
 from halluscope.benchmarks.throne.questions import PAPER
-from halluscope.judging.cache import Cache
-from halluscope.judging.models.language_model import LanguageModelJudge
 from halluscope.signature import keys_of
 from halluscope.vocabularies import load
 from tests.small_datasets import needs
 
 pytestmark = needs("throne")
 CLASSES = 80
-TEXTS = 3
-"""Of the models a and b together, the second one says the same twice."""
 
 
 @pytest.fixture
@@ -63,21 +59,3 @@ def test_a_row_for_each_agreement(files, capsys):
     assert signed == ["3of3", "2of3"] * 3
     (alike,) = [one for one in found["correlations"] if one["score"] == "precision_all"]
     assert alike["agreements"] == [3, 2] and alike["pearson"] == pytest.approx(1)
-
-
-def test_nothing_is_asked_twice(files, capsys, monkeypatch, tiny_t5):
-    asked = []
-    answer = LanguageModelJudge.answer
-
-    def noted(self, texts, questions, pairs):
-        asked.extend((texts[text], questions[question].text) for text, question in pairs.tolist())
-        return answer(self, texts, questions, pairs)
-
-    monkeypatch.setattr(LanguageModelJudge, "answer", noted)
-    words = agreeing(files, "--judges", str(tiny_t5), "--device", "cpu", "--agreement", "3", "2", models="ab")
-    assert cli.main(words) == 0
-    assert len(asked) == len(set(asked)) == TEXTS * 3 * CLASSES
-    assert Cache().count() == (len(asked), 0)
-    assert "needs at least 3" in capsys.readouterr().out
-    assert cli.main([*words[:-2], "2"]) == 0
-    assert len(asked) == TEXTS * 3 * CLASSES

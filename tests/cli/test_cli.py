@@ -6,10 +6,8 @@ import re
 import pytest
 
 from halluscope import cli, registry, scoring
-from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.building import spec
 from halluscope.reporting.result_files import read_results
-from halluscope.vocabularies import load
 
 TEXTS = {1: "A dog sleeps on a couch.", 2: "There is no dog. A cat sits on a chair.", 3: ""}
 LABELS = {1: ["dog", "couch"], 2: ["cat"], 3: ["person"], 4: ["bus"]}
@@ -67,19 +65,6 @@ def test_a_table_for_people(score):
     assert {"f2_all", "f2_cls"} <= {*out.split()}
 
 
-def test_replayed_answers(files, score):
-    with (files / "answers.jsonl").open("w") as file:
-        for text in TEXTS.values():
-            for about in PAPER.about(load("coco"))[0]:
-                answer = "yes" if about.object in text else "no"
-                file.write(json.dumps({"text": text, "question": about.text, "answer": answer}) + "\n")
-    template = "Is there {a/an} {x} in this image?"
-    out, _ = score("--judges", f"replay:{files / 'answers.jsonl'}", "--questions", template, "--json")
-    (result,) = json.loads(out)
-    assert result["precision_all"] == 0.6  # dog, couch; dog, cat, chair
-    assert "judges:replay-" in result["signature"]
-
-
 def test_bad_input_is_one_line_and_a_status(files, score, capsys):
     (files / "labels.json").write_text(json.dumps({"1": ["dgo"]}))
     out, err = score("--limit", "1", ends=2)
@@ -90,16 +75,6 @@ def test_bad_input_is_one_line_and_a_status(files, score, capsys):
     said = capsys.readouterr().err
     assert said.startswith(f"halluscope: There is no dataset 'nothing'. The known ones are {known}. ")
     assert said.count("\n") == 1
-
-
-@pytest.mark.parametrize("name", [one.name for one in registry.benchmarks() if one.judges])
-def test_info_names_who_may_judge(name, capsys):
-    """Where the message about a judge that is unknown sends its reader."""
-    judges = registry.benchmark(name).judges
-    assert cli.main(["list", name]) == 0
-    printed = capsys.readouterr().out
-    line = next(line for line in printed.splitlines() if line.startswith(("  judge: ", "  judges: ")))
-    assert all(re.search(rf"\b{rule}\b", line) for rule in (judges.default, *judges.rules))
 
 
 def test_published_rows_stand_apart(files, score, monkeypatch):

@@ -119,12 +119,29 @@ def test_an_old_name_says_the_new_one(old, capsys):
         (["list", "pope", "throne"], "'throne' is a word too many"),
         (["study", "reliabilty"], "There is no command study 'reliabilty'. Did you mean 'reliability'?"),
         (["publish", "dataset", "pope"], "--org is missing"),
+        (
+            ["score", "pope", "--responses", "a", "--dataset", "b", "--bootstap=1"],
+            "There is no option --bootstap. Did you mean '--bootstrap'?",
+        ),
     ],
 )
 def test_mistakes_are_one_line(words, said, capsys):
     assert cli.main(words) == 2
     err = capsys.readouterr().err
     assert said in err and err.count("\n") == 1 and "--help` shows what there is." in err
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("scoer", "score"),
+        ("score thorne", "throne"),
+        ("list poep", "pope"),
+        ("build thrown_coco", "throne_coco"),
+    ],
+)
+def test_a_misspelt_name_gets_its_neighbour(words, meant, refused):
+    assert f"Did you mean {meant!r}?" in refused(words)
 
 
 @pytest.mark.parametrize("name", ["pope", "pope:coco", "datasets/pope", "pope_c"])

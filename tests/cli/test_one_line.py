@@ -6,6 +6,7 @@ import re
 import pytest
 
 from halluscope import cli
+from tests import small_datasets
 
 
 @pytest.fixture
@@ -13,17 +14,11 @@ def score_pope(tmp_path, capsys):
     """Score a response to each of some questions about images of their own; return what is printed."""
 
     def run(count, *options):
-        rows = []
-        answers = []
-        for number in range(count):
-            row = {
-                "question_id": number,
-                "image": f"{number}.jpg",
-                "text": "Is there a dog in the image?",
-            }
-            rows.append(row | {"label": "no" if number % 2 else "yes"})
-            answers.append({"question_id": number, "response": "no" if number % 3 else "yes"})
-        (tmp_path / "rows.json").write_text("\n".join(map(json.dumps, rows)))
+        asked = [(f"{number}.jpg", "dog", "no" if number % 2 else "yes") for number in range(count)]
+        small_datasets.pope_file(tmp_path / "rows.json", asked, first=0)
+        answers = [
+            {"question_id": number, "response": "no" if number % 3 else "yes"} for number in range(count)
+        ]
         (tmp_path / "mine.json").write_text("\n".join(map(json.dumps, answers)))
         files = ["--responses", str(tmp_path / "mine.json"), "--dataset", str(tmp_path / "rows.json")]
         assert cli.main(["score", "pope", *files, *options]) == 0

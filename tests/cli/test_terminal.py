@@ -6,15 +6,12 @@ import os
 import re
 import subprocess
 import sys
-from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from halluscope import cli, limits
 from halluscope.paths import PACKAGE
-from halluscope.sanitize import BLACKED, one_line, printable, short_repr
+from halluscope.sanitize import BLACKED
 
 HOSTILE = "m\x1b[31mo\x07d\re\u202el\n|halluscope: all is well \x9b\x7f"
 """Colour, a bell, the line's beginning, right to left, another line, a cell's end, C1's escape, delete."""
@@ -85,14 +82,6 @@ def test_nothing_in_the_package_prints_by_another_way():
     assert found == {"terminal.py"}
 
 
-@given(st.text())
-def test_what_is_printable_neither_steers_nor_breaks_an_encoding(text):
-    assert not STEERS.search(printable(text))
-    assert printable(text).encode().decode() == printable(text)
-    assert "\n" not in one_line(text) and "\t" not in one_line(text)
-    assert "\n" not in short_repr([text]) and not STEERS.search(short_repr(text))
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -131,20 +120,6 @@ def test_hostile_words_in_errors(tmp_path):
 
 
 # Keys
-
-
-@pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "HF_TOKEN", "MY_SECRET", "SOME_KEY", "DB_PASSWORD"])
-@pytest.mark.parametrize(
-    "key", ["sk-abc.def*(ghi", 'k"ey\\with/quotes+more=', "schlüssel-ключ", "hf_plainToken\n"]
-)
-def test_no_key_is_shown_however_it_is_spelt(monkeypatch, variable, key):
-    monkeypatch.setenv(variable, key)
-    bare = key.strip()
-    for spelt in (bare, quote(bare), quote(bare, safe=""), quote_plus(bare), json.dumps(bare), repr(bare)):
-        said = printable(f"before {spelt} after")
-        assert BLACKED in said and spelt.strip("\"'") not in said and said.endswith(" after")
-    assert bare not in short_repr("x" * 195 + bare + "y" * 1000, 1000)  # a cut within it shows no part
-    assert bare[:4] not in short_repr("x" * 195 + bare + "y" * 1000, 1000)
 
 
 def test_no_command_shows_a_key(tmp_path):

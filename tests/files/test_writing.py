@@ -63,12 +63,6 @@ def place(tmp_path: Path) -> Path:
 # A folder
 
 
-def test_a_new_folder(tmp_path: Path) -> None:
-    put(tmp_path / "deep" / "place")
-    assert texts(tmp_path) == {f"deep/place/{name}": text for name, text in NEW.items()}
-    assert [entry.name for entry in (tmp_path / "deep").iterdir()] == ["place"]
-
-
 @pytest.mark.usefixtures("steps")
 def test_what_is_replaced_goes_and_all_else_stays(place: Path) -> None:
     before = {name: held for name, held in content(place).items() if name not in OLD}

@@ -14,7 +14,7 @@ from zlib import crc32
 import inspect_ai
 import pytest
 from inspect_ai.log import EvalLog, read_eval_log, write_eval_log
-from inspect_ai.model import ContentImage, ContentText, ModelOutput, ModelUsage, get_model
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from halluscope import registry, scoring
 from halluscope.answering import sources
@@ -156,24 +156,6 @@ def by_hand(values: list[float], groups: list[list[float]]) -> float:
     mean = sum(values) / len(values)
     together = sum(sum(one - mean for one in group) ** 2 for group in groups)
     return math.sqrt(together * len(groups) / (len(groups) - 1)) / len(values)
-
-
-@pytest.mark.parametrize("name", harness_data.TASKS)
-def test_samples_say_which_row_they_are(data, logs, name):
-    source = sources.open_source(str(data / name), harness_data.pictures(data, name))
-    rows = {" ".join(map(str, source.dataset.identity(row).values())): row for row in source.rows}
-    asked = logs[name].samples
-    assert {sample.id for sample in asked} <= {*rows} and len(asked) >= 2
-    for sample in asked:
-        row = rows[str(sample.id)]
-        assert sample.input == source.benchmark.asked(row)
-        assert {"halluscope_task": name, **source.dataset.identity(row)}.items() <= sample.metadata.items()
-        parts = sample.messages[0].content
-        if row[source.key] is None:
-            assert parts == sample.input
-        else:
-            assert [type(part) for part in parts] == [ContentImage, ContentText]
-            assert parts[1].text == sample.input
 
 
 def test_options_and_prompts_of_a_benchmark(data, images, tmp_path):

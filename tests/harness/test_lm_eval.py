@@ -4,20 +4,16 @@ import json
 import math
 import os
 import re
-import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
 import pytest
-import torch
 from datasets import load_dataset
 
 from halluscope import registry
 from halluscope.answering import sources
 from halluscope.answering.models import Vlm
-from halluscope.harness import evaluation, functions, tasks
-from halluscope.judging.lexical import LexicalJudge
 from halluscope.signature import data_of, keys_of
 from tests import tiny_vlm
 from tests.harness import data as harness_data
@@ -132,39 +128,3 @@ def test_standard_errors(run):
     )
     assert found["accuracy_stderr"] == pytest.approx(independent)
     assert found["accuracy_stderr_clustered"] == pytest.approx(by_image) and by_image > 0
-
-
-def test_lm_eval_ends_well_where_a_judge_runs_out_of_memory(run, monkeypatch, tmp_path, caplog, json_of):
-    from lm_eval import simple_evaluate
-    from lm_eval.api.model import LM
-    from lm_eval.tasks import TaskManager
-
-    class Says(LM):
-        """A model that gives the same response for every image."""
-
-        MULTIMODAL = True
-
-        def generate_until(self, requests):
-            assert all(len(request.args[2]["visual"]) == 1 for request in requests)
-            return ["There is a dog."] * len(requests)
-
-        def loglikelihood(self, requests): ...
-
-        def loglikelihood_rolling(self, requests): ...
-
-    def answer(*_):
-        raise torch.OutOfMemoryError("CUDA out of memory.")
-
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv(sources.DATASETS, str(run.data))
-    monkeypatch.setenv(evaluation.TASKS, json.dumps(harness_data.settings(run.data)))
-    monkeypatch.setattr(functions, "_results", {})
-    manager = TaskManager(include_path=str(tasks.write("lm-eval", tmp_path)), include_defaults=False)
-    with monkeypatch.context() as broken:
-        broken.setattr(LexicalJudge, "answer", answer)
-        ended = simple_evaluate(Says(), tasks=["throne_coco"], task_manager=manager, log_samples=False)
-    assert math.isnan(ended["results"]["throne_coco"]["precision_all,none"])
-    error = r"OutOfMemoryError: CUDA out of memory\. .+ to score them: halluscope (.+)"
-    (words,) = re.findall(error, caplog.text)
-    (result,) = json_of(*shlex.split(words), "--bootstrap", "0")
-    assert result["precision_all"] == result["recall_all"] == pytest.approx(1 / 3)

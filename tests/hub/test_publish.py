@@ -424,26 +424,3 @@ def test_a_space_that_could_not_start(hub, refused, capsys, monkeypatch):
     assert main(command) == 0
     pinned = share("metrics", "throne", "requirements.txt").read_bytes()
     assert hub["space", "acme/throne"].files["requirements.txt"] == pinned
-
-
-@pytest.mark.parametrize("answer", [None, {}, {"name": "me", "orgs": "acme"}], ids=repr)
-def test_a_hub_that_does_not_say_who_one_is(answer, hub, upload):
-    gate(hub, "^/api/whoami-v2$", Answer(answer))
-    said = upload(ends=2)
-    assert said.startswith("halluscope: The Hub") and said.count("\n") == 1, said
-    assert "Its answer has not the form of the Hub's. Does HF_ENDPOINT name the Hub?" in said
-    assert not hub.repositories
-
-
-ODD = [[], None, {"id": "acme/throne_coco", "sha": None}, {"sha": "main", "siblings": [5]}]
-
-
-def test_names_on_the_hub_do_not_steer_the_terminal(hub, upload):
-    steering = "a\x1b[31m\u202e\nb"
-    hub.user |= {"name": f"me{steering}", "orgs": [{"name": f"other{steering}"}]}
-    said = upload(ends=2)
-    assert "who cannot publish as 'acme'" in said
-    hub.user |= {"name": "acme"}
-    hub.make("dataset", "acme/throne_coco", {f"{steering}.txt": b"x"}, private=True)
-    said += upload(ends=2)
-    assert not re.search("[\x1b\u202e]", said) and said.count("\n") == 2

@@ -8,6 +8,7 @@ import pytest
 from openpyxl import Workbook
 
 import halluscope
+from tests import small_datasets
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*neither question nor image")
 
@@ -19,18 +20,9 @@ HEADER = ("question_id", "response")
 
 @pytest.fixture
 def dataset(tmp_path):
-    file = tmp_path / "coco_pope_random.json"
-    questions = [
-        {
-            "question_id": number,
-            "image": "COCO_val2014_000000000042.jpg",
-            "text": f"Is there a {thing} in the image?",
-            "label": label,
-        }
-        for (number, label), thing in zip(ROWS, ("dog", "cat", "cup", "bus", "kite"), strict=True)
-    ]
-    file.write_text("\n".join(map(json.dumps, questions)))
-    return str(file)
+    things = ("dog", "cat", "cup", "bus", "kite")
+    asked = [("COCO_val2014_000000000042.jpg", *row) for row in zip(things, LABELS, strict=True)]
+    return small_datasets.pope_file(tmp_path / "coco_pope_random.json", asked)
 
 
 def scored(responses, dataset, **options):

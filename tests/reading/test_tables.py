@@ -12,7 +12,6 @@ import pytest
 from openpyxl import Workbook
 
 from halluscope.errors import BuildError, LimitExceeded
-from halluscope.files.opening import ending
 from halluscope.reading.tables import rows
 
 ROWS = [{"image_id": "7", "response": "A dog."}, {"image_id": "9", "response": ""}]
@@ -46,28 +45,6 @@ LINES = [["image_id", "response"], ["7", "A dog."], ["9", ""]]
 
 
 # Which form a file has
-
-
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize(
-    "name", ["a.csv", "a.tsv", "a.parquet", "a.xlsx", "a.jsonl", "a.json", "a.txt", "A.CSV"]
-)
-def test_the_same_rows_in_each_form_packed_or_not(name, packed, tmp_path):
-    file = tmp_path / name
-    if ending(file) == ".parquet":
-        pq.write_table(pa.Table.from_pylist(ROWS), file)
-    elif ending(file) == ".xlsx":
-        sheet(file, LINES)
-    else:
-        separator = "\t" if ending(file) == ".tsv" else ","
-        text = json.dumps(ROWS) if ending(file) in (".json", "") else "\n".join(map(json.dumps, ROWS))
-        file.write_text(table(LINES, separator) if ending(file) in (".csv", ".tsv") else text)
-    if packed:
-        content, file = file.read_bytes(), tmp_path / f"{name}.GZ"
-        file.write_bytes(gzip.compress(content))
-    assert found(file) == ROWS
-    first = {".xlsx": ", row 2", ".jsonl": ", line 1", ".json": ", entry 1", "": ", entry 1"}
-    assert places(file)[0] == first.get(ending(file), ", row 1")
 
 
 # JSON

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from halluscope import registry
-from halluscope.errors import MissingExtra, OutputError
+from halluscope.errors import MissingExtra
 from halluscope.reporting import figures
 from halluscope.reporting.figures import FORMATS, Axis, Compared, Point, share
 from halluscope.reporting.page.drawings import drawing
@@ -164,23 +164,6 @@ def test_two_benchmarks():
     assert "It is negative where both rank alike" in falling.caption
 
 
-def test_nothing_to_draw():
-    """Without rows, with rows that hold nothing, and where only errors are marked."""
-    only_errors = Item("1", "x" * 20, marks=[Mark(0, 3, "bad", "", "dog")])
-    for items in ([], [Item(str(number), "") for number in range(50)], [only_errors]):
-        assert figures.of_models([Shown("a", {"signature": "s"}, items)], POPE) == []
-
-
-def test_captions_say_which_models_and_rows():
-    seven = [model(f"model {number}") for number in range(7)]
-    figure = figures.of_classes(seven)
-    assert "Of 7 models, these are drawn: model 0, model 1, model 2, model 3, model 4." in figure.caption
-    assert "model 4" in texts(figure) and "model 5" not in texts(figure)
-    assert "Of 7" not in figures.of_scores(seven, POPE).caption
-    for figure in figures.of_models([model("one"), model("other", rows=40)], POPE):
-        assert figure.caption.endswith(" The models have different rows: one 60, other 40.")
-
-
 # Files
 
 
@@ -216,17 +199,6 @@ def test_the_same_numbers_give_the_same_file(form):
         assert figures.of_scores([model("one")], POPE).file(form) == before
         assert matplotlib.rcParams["font.size"] == 30
     assert before.startswith({"svg": b"<?xml ", "pdf": b"%PDF", "png": b"\x89PNG"}[form])
-
-
-def test_a_folder(tmp_path, hostile):
-    figures.write(hostile, tmp_path / "new", ["png", "pdf"])
-    names = {file.name for file in (tmp_path / "new").iterdir()}
-    drawn = {f"{figure.name}.{form}" for figure in hostile for form in ("png", "pdf")}
-    assert names == {*drawn, "captions.txt"}
-    captions = (tmp_path / "new" / "captions.txt").read_text("utf-8")
-    assert captions.startswith("scores: What are the scores?\nArrows say whether ")
-    with pytest.raises(OutputError, match="is there already"):
-        figures.write(hostile, tmp_path / "new")
 
 
 def test_without_matplotlib(monkeypatch):

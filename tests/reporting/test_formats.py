@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -16,7 +15,6 @@ from halluscope.reporting.formats import (
     CSV,
     FORMATS,
     FORMULA,
-    JSON,
     LATEX,
     MARKDOWN,
     TABLE,
@@ -26,10 +24,7 @@ from halluscope.reporting.formats import (
     written,
 )
 from halluscope.reporting.tables import Notes, Number, Table, class_table, plain, share, to_json
-from halluscope.runs.comparing import compare
-from halluscope.runs.results import report as report_of
 from halluscope.sanitize import one_line
-from halluscope.stats.bootstrap import Bootstrap
 from tests.runs.made import made
 from tests.small_datasets import needs
 
@@ -37,7 +32,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.* questions are scored"),
     pytest.mark.filterwarnings("ignore:.* was built from annotations without"),
 ]
-ALL = [one for one in registry.benchmarks() if one.is_scored]
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -207,36 +201,6 @@ def test_tables_for_people_keep_their_form(text):
     tables = [line for line in lines if re.search(r"-{3}  |  \S+$", line) and one_line(text) not in line]
     assert max(map(len, tables)) <= WIDEST
     assert json.loads(to_json({text: text})) == {text: text}
-
-
-@pytest.mark.parametrize("benchmark", ALL, ids=lambda one: one.name)
-def test_each_format_of_each_benchmark(benchmark, tmp_path):
-    """Hostile names give as many cells and lines as harmless ones; differences are those of `compare`."""
-    one, other = made(benchmark, tmp_path), made(benchmark, tmp_path, ("Yes. A cat.", "No."))
-    resampling = Bootstrap(20, 1)
-
-    def shown(*names):
-        runs = {
-            name: replace(run, ready=run.ready._replace(matched=run.ready.matched._replace(name=name)))
-            for run, name in zip((one, other), names, strict=True)
-        }
-        also = {"parser": "p"} if benchmark.name == "pope" else {}
-        results = [(name, also | run.scores) for name, run in runs.items()]
-        report = report_of(results, [*runs.values()], one.options, resampling, MARKDOWN, (), True, False)
-        tables = {table.name: table.rows for table in report if isinstance(table, Table)}
-        found = compare({row[1]: runs[row[1]] for row in tables["runs"]}, [], resampling)
-        assert [repr((row[2].value, row[4].value, row[5].value)) for row in tables["differences"]] == [
-            repr((each.values[0], each.by.value, each.holm)) for each in found.scores
-        ]
-        return {style: written(report, style, True) for style in FORMATS if style != JSON}
-
-    hostile, harmless = shown("=1|&\\%\n", "*_`<b>"), shown("=1abcdefg", "*bcdefg")
-    for style in hostile:
-        assert hostile[style].count("\n") == harmless[style].count("\n"), style
-    tables = [list(csv.reader(io.StringIO(each[CSV]))) for each in (hostile, harmless)]
-    assert [list(map(len, table)) for table in tables[:1]] == [list(map(len, table)) for table in tables[1:]]
-    assert {len(row) for row in tables[0]} == {len(tables[0][0])}
-    assert "'=1|&\\%\\n" in {cell for row in tables[0] for cell in row}
 
 
 # Tables no wider than a terminal, with nothing lost

@@ -347,23 +347,3 @@ def test_hostile_texts_in_a_browser(browser, opened, width):
     assert browser.title == "Hostile"
     refused = browser.execute_script("return refused")
     assert {one.split()[0] for one in refused} == {"script-src-elem", "style-src-attr", "img-src"}
-
-
-def test_a_million_characters_are_shown_as_far_as_wanted(browser, opened):
-    text = "dog " * 250_000
-    marks = [Mark(place, place + 3, "bad", "dog: hallucinated") for place in range(0, len(text), 16)]
-    opened(Page("Long", "", [], [], [], [Shown("one", {}, [Item("a", text, marks=marks)])]))
-
-    def shown() -> int:
-        return len(browser.execute_script(
-            "const p = document.querySelector('.text').cloneNode(true);"
-            "for (const said of p.querySelectorAll('.hidden')) said.remove(); return p.textContent"
-        ))  # fmt: skip
-
-    assert 1500 <= shown() < 1510
-    button = find(browser, ".further")
-    assert button.text == "Show 20,000 of the other 998,500 characters"
-    button.click()
-    assert 21_500 <= shown() < 21_510
-    choose(browser, q="dog dog")
-    assert count(browser) == "1 item"

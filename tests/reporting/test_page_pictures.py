@@ -6,11 +6,10 @@ from io import BytesIO
 import pytest
 from PIL import Image as Pillow
 
-from halluscope.errors import BuildError
 from halluscope.files.pictures import open_picture
 from halluscope.reading.coco import credits
 from halluscope.reading.pictures import file_names
-from halluscope.reporting.page.pictures import SIDES, picture, pictures, side_of
+from halluscope.reporting.page.pictures import picture
 
 
 def photo(width: int = 800, height: int = 600) -> Pillow.Image:
@@ -30,31 +29,6 @@ def test_a_copy_says_nothing_of_where_it_was_taken():
     assert not read.getexif() and not read.info.keys() & {"exif", "icc_profile", "comment", "xmp"}
     assert not any(word in made.content for word in (b"a camera", b"home address", b"colours"))
     assert picture(photo(40, 30), 320).width == 40, "a small image is not made larger"
-
-
-def test_each_is_made_once_and_knows_whose_it_is():
-    asked = []
-
-    def find(name: str) -> Pillow.Image:
-        asked.append(name)
-        return photo(8, 6)
-
-    made = pictures(["b", "a", "b"], find, {"a": "mine"}, progress=False)
-    assert sorted(asked) == ["a", "b"] and list(made) == ["b", "a"]
-    assert {name: one.credit for name, one in made.items()} == {"a": "mine", "b": ""}
-
-    def fail(name: str) -> Pillow.Image:
-        raise BuildError(f"{name} is cut off")
-
-    with pytest.raises(BuildError, match="b is cut off"):
-        pictures(["b"], fail, {}, progress=False)
-
-
-def test_the_more_there_are_the_smaller_they_get():
-    """80 pictures of 640 x 480 take 80 x 640 x 480 x 0.1 = 2.5 MB, 5,000 of 240 x 180 take 21.6 MB."""
-    assert (side_of(1), side_of(80), side_of(5_000), side_of(1_000_000)) == (640, 640, 240, SIDES[-1])
-    sides = [side_of(count) for count in range(1, 20_000, 37)]
-    assert sides == sorted(sides, reverse=True)
 
 
 def test_files_are_found_by_their_number_or_their_name(tmp_path):

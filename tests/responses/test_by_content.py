@@ -2,12 +2,14 @@
 
 import json
 import os
+from itertools import cycle
 from pathlib import Path
 
 import pytest
 
 import halluscope
 from halluscope import cli
+from tests import small_datasets
 
 LABELS = ("yes", "no")
 SAID = ("Yes, I see it.", "No, I see none.")
@@ -39,12 +41,8 @@ def of_images(things):
 
 def questions_file(file, rows):
     """Write a file of POPE's questions about images and things; every other answer is yes."""
-    lines = (
-        {"question_id": i + 1, "image": image, "text": question(thing), "label": LABELS[i % 2]}
-        for i, (image, thing) in enumerate(rows)
-    )
-    file.write_text("\n".join(map(json.dumps, lines)))
-    return str(file)
+    answers = cycle(LABELS)
+    return small_datasets.pope_file(file, [(*row, next(answers)) for row in rows])
 
 
 @pytest.fixture

@@ -69,11 +69,3 @@ def test_a_file_is_read_as_line_by_line(name, tmp_path, monkeypatch):
     monkeypatch.setattr(flat_lines, "SMALLEST", 0)
     assert (flat_lines.read(file) is not None) == (name in READ or name == "capitals")
     assert outcome(file) == line_by_line
-
-
-def test_what_is_no_utf_8_is_refused(tmp_path, monkeypatch):
-    file = tmp_path / "r.jsonl"
-    file.write_bytes(b'{"question_id": 7, "text": "a"}\n{"question_id": 8, "text": "\xff"}\n')
-    monkeypatch.setattr(flat_lines, "SMALLEST", 0)
-    with pytest.raises(BuildError, match="is not in UTF-8"):
-        read([file])

@@ -9,7 +9,6 @@ import pytest
 import halluscope
 from halluscope import cli
 from halluscope.vocabularies import load
-from tests import small_datasets
 from tests.responses.test_by_content import IMAGES, THINGS, questions_file
 
 LABELS = {"7": ["dog", "cat"], "9": ["car"]}
@@ -108,14 +107,6 @@ def test_captions(tmp_path, labels, form):
     content = FORMS.get(form) or [ROWS[form](i, *item) for i, item in enumerate(CAPTIONS.items())]
     result = throne(tmp_path / "captions.json", labels, content)
     assert (result["precision_all"], result["images"]) == (pytest.approx(2 / 3), 2)
-
-
-def test_descriptions_are_matched_by_their_images_alone(tmp_path):
-    """AMBER's rows that ask nothing, in a file without ids."""
-    dataset = small_datasets.build("amber", tmp_path / "amber")
-    rows = [{"image": "images/AMBER_1.jpg", "caption": "A dog."}]
-    result = halluscope.score("amber", rows, str(dataset), bootstrap=0)
-    assert (result["matched"], result["rows"], result["hal"]) == ("image", 1, 0.0)
 
 
 def test_scores_that_a_file_states(tmp_path, labels, capsys):

@@ -1,10 +1,8 @@
 """How long responses are, in the result of each benchmark that reads them."""
 
-import numpy as np
 import pytest
 
 from halluscope import registry
-from halluscope.responses.lengths import mean_words, tally
 from tests.test_contract import example, offline
 
 READ = [one for one in registry.benchmarks() if one.is_scored and one.name != "pope"]
@@ -20,9 +18,3 @@ def test_the_words_of_a_response_stand_in_each_result_under_one_name(benchmark, 
     marks = 2 if benchmark.name == "chair" else 0  # its script counts them as words
     assert got["mean_words"] == 3 + marks
     assert benchmark.direction("mean_words") is None
-
-
-def test_a_mean_over_responses():
-    texts = ["one", "", " two\nthree\t"]
-    assert mean_words(texts) == 1.0
-    assert [part.tolist() for part in tally(texts, np.array([0, 1, 0]))] == [[3, 0], [2, 1]]

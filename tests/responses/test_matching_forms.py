@@ -4,7 +4,6 @@ import csv
 import gzip
 import json
 import pickle
-import warnings
 
 import pytest
 
@@ -69,14 +68,6 @@ def lines(file, rows, end="\n"):
 # Questions alone
 
 
-def test_a_question_asked_twice_about_one_image_in_the_datasets_order(tmp_path):
-    rows = asked_twice()
-    responses = said(rows, wrong=(6, 11, 16))
-    result = scored(lines(tmp_path / "r.jsonl", responses), in_files(rows, tmp_path))
-    assert (result["rows"], [key for key in result if key.startswith("rows/")]) == (18, ["rows/adversarial"])
-    assert result["accuracy"] == pytest.approx(15 / 18) and result["matched"] == "order and question"
-
-
 @pytest.mark.parametrize("first", ["image", "questions"])
 def test_another_order_is_refused_where_it_is_in_doubt(first, tmp_path):
     """Which of the two questions a response answers cannot be known, or which image it is about."""
@@ -88,22 +79,6 @@ def test_another_order_is_refused_where_it_is_in_doubt(first, tmp_path):
         responses = [*responses[:6], *responses[6:12][::-1], *responses[12:]]
     with pytest.raises(ValueError, match="order"):
         scored(responses, in_files(rows, tmp_path))
-
-
-def test_a_question_file_without_labels_whose_line_breaks_are_written_out(upstream, tmp_path):
-    """LLaVA's file of POPE's questions, with a backslash and an n where there should be a line break."""
-    text = (upstream / "wild/questions/llava_pope_test.jsonl").read_text()
-    rows = [json.loads(line) for line in text.splitlines()]
-    plain = lines(tmp_path / "llava_pope_test.jsonl", rows)
-    written = [row | {"text": row["text"].replace("\n", "\\n")} for row in rows]
-    written_out = lines(tmp_path / "written_out.jsonl", written)
-    responses = [
-        {"question_id": row["question_id"], "prompt": row["text"], "text": "Yes" if place % 3 else "No"}
-        for place, row in enumerate(rows)
-    ]
-    results = [scored(responses, [str(file)]) for file in (plain, written_out)]
-    assert results[0]["accuracy"] == results[1]["accuracy"] and results[1]["rows"] == 8910
-    assert halluscope.inspection.inspecting.inspect(written_out).benchmarks == ["pope"]
 
 
 # Images and addresses of images
@@ -247,18 +222,3 @@ def test_a_pickle_is_not_loaded(name, questions, tmp_path, ran):
     assert "pickle.load" in refused and "json.dump" in refused and not marker.exists()
     assert len(refused.strip().splitlines()) == 1
     assert "pickle.load" in ran("inspect", tmp_path / name, status=2).err and not marker.exists()
-
-
-def test_the_authors_own_evaluation_file(upstream, tmp_path, ran):
-    template = next((upstream / "wild").glob("RLHF-V__RLHF-V/*template.json"))
-    ran("build mmhal --source", template, "--out", tmp_path / "mmhal")
-    rows = [row | {"model_answer": "A dog."} for row in json.loads(template.read_text())]
-    (ratings,) = (upstream / "mmhal").glob("*.json")
-    responses = lines(tmp_path / "r.jsonl", rows)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        result = scored(responses, str(tmp_path / "mmhal"), "mmhal", ratings=str(ratings))
-    assert result["rating/adversarial"] < result["rating/environment"] and result["questions"] == 96
-    found = halluscope.inspection.inspecting.inspect(ratings)
-    assert (found.kind, found.rows, found.benchmarks) == ("verdicts", 96, ["mmhal"])
-    assert f"--ratings {ratings}" in found.command

@@ -128,13 +128,6 @@ def test_an_honest_model_is_scored(dataset):
         assert accuracy(merged(rows, answer=model.words), dataset)[0] == pytest.approx(model.accuracy)
 
 
-def test_a_caption_beside_right_answers_is_not_taken(dataset):
-    rows = question_rows()
-    captions = [f"A man holds thing {number}." for number in range(QUESTIONS)]
-    with pytest.raises(ValueError, match="'answer' is the right answer.*caption"):
-        accuracy(merged(rows, answer=labels(rows), caption=captions), dataset)
-
-
 @needs_upstream
 @pytest.mark.parametrize("sampling", ["random", "popular", "adversarial"])
 def test_popes_answers_are_right_answers_in_repopes_place(sampling):
@@ -202,23 +195,6 @@ def test_prompts_are_passed_over(dataset, name, form):
     assert f"the column {name} has the prompts, so the responses are those in reply" in told
     with pytest.raises(ValueError, match="holds questions, not responses.*--text-column"):
         accuracy(merged(rows, **{name: prompts}), dataset)
-
-
-def test_prompts_tell_which_sampling_was_asked(tmp_path):
-    """Two samplings share their ids; the prompts, in the responses' place, say which is which."""
-    files = []
-    for sampling, things in (("random", "thing"), ("popular", "object")):
-        rows = question_rows()
-        for row in rows:
-            row["text"] = row["text"].replace("thing", things)
-        path = tmp_path / f"coco_pope_{sampling}.json"
-        path.write_text("\n".join(map(json.dumps, rows)))
-        files.append(str(path))
-    model = Model(rows)
-    prompts = [row["text"] + " Answer yes or no." for row in rows]
-    result = halluscope.score("pope", merged(rows, text=prompts, reply=model.words), files, bootstrap=0)
-    assert result["rows/popular"] == result["rows"]
-    assert result["accuracy"] == pytest.approx(model.accuracy)
 
 
 @pytest.mark.parametrize("prompt", ["Describe this image in detail.", "Please say all that you see here."])

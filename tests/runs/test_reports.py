@@ -37,18 +37,6 @@ def test_credits_of_no_image(tmp_path, ran, refused):
     assert "names no licence for any of these images" in ran(*words, "--images", tmp_path).err
 
 
-def test_what_no_report_is_made_of():
-    given = {"predictions": ["A dog and a cat."], "references": [["dog"]]}
-    result = registry.benchmark("throne").compute(**given, judges="lexical", per_image=True, bootstrap=0)
-    for said, other in (
-        (r"images\[0\] is 'x'; expected a PIL.Image", {"images": ["x"]}),
-        ("name is 7; expected a text", {"name": 7}),
-        (r"predictions\[0\] is None; expected a text", {"predictions": [None]}),
-    ):
-        with pytest.raises(ValueError, match=said):
-            halluscope.report(result, **given | other)
-
-
 # A report shows the images of the dataset on which its run was scored
 
 PICTURE = "data:image/webp;base64,"
@@ -100,10 +88,3 @@ def test_a_report_without_the_run_s_dataset_says_so(described, ran, tmp_path):
     small_datasets.build("throne_coco", tmp_path / "datasets")
     said = ran("report", "run", "--out", "third.html")
     assert "0 images" in said.out and "was built without images" in said.err
-
-
-def test_a_report_of_runs_on_two_copies_of_a_dataset_shows_each_image_once(described, ran, tmp_path):
-    small_datasets.build("throne_coco", tmp_path / "more", with_images=True)
-    for name, dataset in (("a", "throne_coco"), ("b", "more/throne_coco")):
-        ran(*SCORE, "--responses", f"{name}=mine.jsonl", "--dataset", dataset, "--out", f"runs/{name}")
-    assert f"{described} images" in ran("report", "runs").out

@@ -49,18 +49,6 @@ def test_one_model(rows):
     assert "interval" not in halluscope.score("pope", GOOD, rows, bootstrap=0)
 
 
-def test_no_interval_in_tables_from_fewer_than_30_rows(tmp_path, ran, json_of):
-    dataset = tmp_path / "questions"
-    datasets.Dataset.from_list(ROWS).save_to_disk(dataset)
-    command = ["score pope --partial --responses", tmp_path / "a.json", "--dataset", dataset]
-    for rows in (29, 30):
-        (tmp_path / "a.json").write_text(json.dumps(by_id(GOOD[:rows])))
-        shown = ran(*command).out
-        assert ("Too few rows for intervals (fewer than 30): a." in shown) is (rows < 30)
-        assert ("accuracy interval" in shown) is (rows == 30)
-        assert "accuracy" in json_of(*command)[0]["interval"]
-
-
 def test_several_models(rows, tmp_path):
     bad = tmp_path / "bad.json"
     bad.write_text(json.dumps(by_id(BAD)))
@@ -100,13 +88,6 @@ def test_what_save_to_disk_wrote(rows, tmp_path):
     (tmp_path / "one" / "state.json").write_text(json.dumps(state))
     with pytest.raises(BuildError, match="outside the folder"):
         halluscope.score("pope", GOOD, tmp_path / "one")
-
-
-@pytest.mark.parametrize("dataset", [3, [], datasets.DatasetDict()])
-def test_what_is_no_dataset(dataset):
-    said = "expected a folder, a Hub id, an upstream file, or a loaded dataset"
-    with pytest.raises(ValueError, match=said):
-        halluscope.score("pope", GOOD, dataset)
 
 
 @pytest.mark.parametrize("more", [[], ["--scores", "f1", "accuracy"]])

@@ -220,17 +220,6 @@ def words(tmp_path, monkeypatch):
     return f"score throne --responses mine.jsonl {fixed}"
 
 
-@needs("throne")
-def test_never_over_another(words, ran, refused):
-    ran(words, "run")
-    before = {file: file.read_bytes() for file in Path("run").iterdir()}
-    for taken in ("run", "labels.json", "."):
-        assert "is there already" in refused(words, taken)
-    with pytest.raises(OutputError, match="is there already"):
-        folders.write([folders.read(Path("run"))], Path("run"))
-    assert {file: file.read_bytes() for file in Path("run").iterdir()} == before
-
-
 def test_what_is_known_of_the_responses_is_kept(tmp_path):
     """An older version of the questions, other prompts, what was not compared, and scores that their file states."""
     run = made(registry.benchmark("pope"), tmp_path)

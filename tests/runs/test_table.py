@@ -97,12 +97,6 @@ def test_latex_has_one_tabular_and_arrows(runs):
     assert r"MMHal-Bench Score $\uparrow$" in text and r"MMHal-Bench Hall. rate $\downarrow$" in text
 
 
-def test_named_scores(runs):
-    table = halluscope.table(*runs, scores=["pope/recall", "mmhal/rating"])
-    assert list(table["yes-man"]) == ["pope/recall", "mmhal/rating"]
-    assert table["yes-man"]["pope/recall"] == 1.0 and table["no-man"]["pope/recall"] == 0.0
-
-
 def test_what_is_undefined_is_said(datasets, tmp_path):
     run = mmhal(datasets, tmp_path / "a", "unrated", [None] * 3)
     assert "mmhal/rating" in (table := halluscope.table(run))["unrated"]

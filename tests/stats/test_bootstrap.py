@@ -6,10 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from halluscope import limits
 from halluscope.benchmarks.pope import metric as pope
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.errors import LimitExceeded
 from halluscope.stats import bootstrap
 from halluscope.stats.bootstrap import Bootstrap
 
@@ -45,18 +43,6 @@ def test_the_draws_are_those_of_one_call(rows, at_once, monkeypatch):
     draws = np.random.default_rng(3).integers(rows, size=(50, rows))
     expected = [[(draw == row).sum() for row in range(rows)] for draw in draws]
     assert np.vstack([*Bootstrap(50, 3).weights(rows)]).tolist() == expected
-
-
-def test_resamples_have_a_limit():
-    most = limits.most("resamples")
-    assert Bootstrap(most).resamples == most
-    for beyond in (most + 1, 2_000_000_000, 10**400):
-        with pytest.raises(
-            LimitExceeded, match=r"^bootstrap=\d+.* the limit 'resamples' of 1,000,000 resamples"
-        ):
-            Bootstrap(beyond)
-    with limits.given("resamples=2G"):
-        assert str(Bootstrap(2_000_000_000)).startswith("0.95,percentile,2000000000")
 
 
 GROWTH = """

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halluscope.stats.tallies import standard_error
+from tests.harness.data import clustered_error
 
 ROWS = st.lists(
     st.tuples(st.sampled_from([0.0, 0.5, 1.0, 3.0]), st.sampled_from("abcd")), min_size=2, max_size=20
@@ -18,17 +19,8 @@ ROWS = st.lists(
 def test_it_is_what_the_paper_defines(rows: list[tuple[float, str]]) -> None:
     """Miller (2024), equation 4, pair by pair."""
     values, clusters = zip(*rows, strict=True)
-    mean, size = sum(values) / len(rows), len(rows)
-    squared = sum((value - mean) ** 2 for value in values) / (size - 1) / size
-    for i in range(size):
-        for j in range(size):
-            if i != j and clusters[i] == clusters[j]:
-                squared += (values[i] - mean) * (values[j] - mean) / size**2
     got = standard_error(values, clusters)
-    if len({*clusters}) < 2:
-        assert math.isnan(got)
-    else:
-        assert got == pytest.approx(math.sqrt(max(0.0, squared)), abs=1e-7)
+    assert got == pytest.approx(clustered_error(values, clusters), abs=1e-7, nan_ok=True)
 
 
 def test_rows_on_their_own_and_rows_that_say_the_same() -> None:

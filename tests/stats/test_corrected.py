@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from halluscope.benchmarks.throne.counting import Conventions, Hits, score
 from halluscope.stats.corrected import FEWEST_TEXTS, Sample, correct, draw
 from halluscope.stats.intervals import total_of
-from halluscope.stats.linear import Totals, linear
 
 ALL = tuple(f"{name}_{over}" for over in ("all", "cls") for name in ("precision", "recall", "f1", "f0.5"))
 
@@ -182,18 +181,3 @@ def test_a_sample_that_cannot_be(change, message):
     labels, present, sample = by_hand()
     with pytest.raises(ValueError, match=message):
         correct(labels, present, replace(sample, **change))
-
-
-@settings(max_examples=10)
-@given(st.integers(0, 2**32), st.sampled_from(["of_means", "mean"]))
-def test_slopes_are_derivatives(seed, class_f):
-    """Against differences."""
-    random = np.random.default_rng(seed)
-    tables_ = np.sort(random.uniform(1, 50, (3, 4)), axis=0)
-    step = 1e-5
-    near = linear(Totals(*tables_), (1.0, 0.5), class_f)
-    for place in np.ndindex(3, 4):
-        moved = tables_.copy()
-        moved[place] += step
-        there = linear(Totals(*moved), (1.0, 0.5), class_f)
-        assert near.slopes[:, *place] == pytest.approx((there.values - near.values) / step, abs=1e-5)

@@ -12,8 +12,6 @@ import halluscope
 from halluscope.paths import share
 from halluscope.stats.correlation import warn_if_shuffled
 
-ORDER = np.random.default_rng(0).permutation(500)
-
 
 def warned(said, present):
     with warnings.catch_warnings(record=True) as told:
@@ -25,11 +23,6 @@ def warned(said, present):
 def seen(rng, present, right=0.8):
     """What a model says that sees most of what is there, and something else."""
     return np.where(rng.random(present.shape) < right, present, rng.random(present.shape) < 0.05)
-
-
-@pytest.fixture
-def present(rng):
-    return rng.random((500, 80)) < rng.beta(1, 20, 80)
 
 
 def test_yes_and_no(rng):

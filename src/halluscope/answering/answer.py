@@ -55,9 +55,10 @@ class Sample:
         finite("temperature", self.temperature, COLDEST, HOTTEST)
 
     def seed_of(self, question: str, turn: str) -> int:
-        """Return the seed of a question in a turn, derived from the question's name."""
+        """Return the seed of a question in a turn, from 0 to `LARGEST_SEED`, derived from the question's name."""
         digest = hashlib.sha256(f"{self.seed} {turn} {question}".encode()).digest()
-        return int.from_bytes(digest[:8], "big") >> 1
+        number = int.from_bytes(digest[:8], "big")  # of 64 bits
+        return number // 2
 
 
 def answer(

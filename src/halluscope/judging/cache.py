@@ -267,9 +267,9 @@ class Record(Cache):
     def read(self, judge: ChatJudge, lines: Iterable[Mapping[str, Any]]) -> None:
         """Read replies of this judge that `lines` yielded."""
         self.judge = judge
-        for row in lines:
-            request = bytes.fromhex(row["prompt"]), row["repeat"], row["seed"]
-            self._note(judge.key, {request: row["reply"]})
+        for line in lines:
+            request = (bytes.fromhex(line["prompt"]), line["repeat"], line["seed"])
+            self._note(judge.key, {request: line["reply"]})
 
     def _note(self, judge: str, replies: Mapping[R, str]) -> None:
         for request, reply in replies.items():

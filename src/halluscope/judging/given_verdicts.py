@@ -95,8 +95,8 @@ def read_given(source: GivenVerdicts) -> Judged:
             readings.append(read_text(reader, reply, response, source.criteria))
     _check_texts(source, readings, texts)
     source.warn([reading.of_text for reading in readings])
-    as_numbers = [reading.verdict for reading in readings]
-    judged = from_given(source.name, as_numbers, source.criteria, rows, key=[GIVEN, reader.key])
+    in_numbers = [reading.verdict for reading in readings]
+    judged = from_given(source.name, in_numbers, source.criteria, rows, key=[GIVEN, reader.key])
     return _with_flags(source, judged, readings)
 
 

@@ -148,9 +148,12 @@ def _tagged(text: str) -> list[_Part]:
     for number, tag in enumerate(tags):
         if not tag["opening"]:
             continue
-        is_last = number + 1 == len(tags)
-        end = len(text) if is_last else tags[number + 1].start()
-        after = len(text) if is_last else tags[number + 1].end()
+        end = len(text)  # where the tag that closes it begins, and where that ends
+        after = len(text)
+        if number + 1 < len(tags):
+            next_tag = tags[number + 1]
+            end = next_tag.start()
+            after = next_tag.end()
         inside = text[tag.end() : end]
         if inside.strip():
             parts.append(_Part(inside, tag.start(), after))
@@ -174,7 +177,10 @@ def _boxed(text: str) -> list[_Part]:
 def _closing_brace(text: str, start: int) -> int:
     depth = 1
     for brace in _BRACE.finditer(text, start):
-        depth += 1 if brace.group() == "{" else -1
+        if brace.group() == "{":
+            depth += 1
+        else:
+            depth -= 1
         if depth == 0:
             return brace.start()
     return len(text)
@@ -214,19 +220,23 @@ def _only_value(value: Any) -> str | None:
             value = value[key]
         else:
             break
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return value if isinstance(value, str) else None
+    if value is True:
+        return "yes"
+    if value is False:
+        return "no"
+    if isinstance(value, str):
+        return value
+    return None
 
 
 def _key_of_answer(keys: list[str]) -> str | None:
     """Return an object's only key, or the last that names an answer."""
     if len(keys) == 1:
         return keys[0]
-    for known in _KEYS:
-        named = [key for key in keys if known.fullmatch(key)]
-        if named:
-            return named[-1]
+    for pattern in _KEYS:
+        for key in reversed(keys):
+            if pattern.fullmatch(key):
+                return key
     return None
 
 
@@ -234,8 +244,7 @@ def _labelled(plain: str, is_readable: Callable[[str], bool]) -> str | None:
     """Return the line after the last label that a readable answer follows."""
     labels = list(_LABEL.finditer(plain))[-MOST_LABELS:]
     for label in reversed(labels):
-        line_end = plain.find("\n", label.end())
-        line = plain[label.end() : line_end if line_end >= 0 else None]
+        line, _, _ = plain[label.end() :].partition("\n")
         if is_readable(line):
             return line
     return None
@@ -259,4 +268,6 @@ def _last(text: str, parts: list[_Part]) -> str | None:
         if not _OR.fullmatch(between):
             break
         parts = parts[:-2]
-    return parts[-1].text if parts else None
+    if not parts:
+        return None
+    return parts[-1].text

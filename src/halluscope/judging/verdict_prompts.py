@@ -106,7 +106,9 @@ class JsonPrompt(VerdictPrompt):
 
     def texts(self, fields: Fields, response: str) -> dict[str, str]:
         """Return what is put into the template, by its placeholders."""
-        texts = {name: json_text(value) for name, value in fields.items()}
+        texts = {}
+        for name, value in fields.items():
+            texts[name] = json_text(value)
         texts["answer"] = json_text(response)
         return texts
 
@@ -179,17 +181,20 @@ class WordPrompt(VerdictPrompt):
         return key_of(self.name, self.template)
 
     def ask(self, fields: Fields, response: str) -> PromptSpec[Verdict]:
+        def read(reply: str) -> Verdict | None:
+            return self.reader(reply, response)
+
+        def refusal(reply: str) -> Refusal | None:
+            return self.refuser(reply, response)
+
         prompt = fill(self.template, str, **self.texts(fields, response))
-        return PromptSpec(
-            prompt,
-            lambda reply: self.reader(reply, response),
-            None,
-            lambda reply: self.refuser(reply, response),
-        )
+        return PromptSpec(prompt, read, None, refusal)
 
     def texts(self, fields: Fields, response: str) -> dict[str, str]:
         """Return what is put into the template, by its placeholders."""
-        texts = {name: encodable(value) for name, value in fields.items()}
+        texts = {}
+        for name, value in fields.items():
+            texts[name] = encodable(value)
         texts["answer"] = encodable(response)
         return texts
 

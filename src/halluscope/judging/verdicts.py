@@ -97,7 +97,10 @@ class Judged:
     def each(self) -> Iterator[dict[str, Floats]]:
         """Yield the verdicts of each repeat, as a mapping from criterion to values [responses]."""
         for repeat in range(self.repeats):
-            yield {name: values[repeat] for name, values in self.values.items()}
+            verdicts = {}
+            for name, values in self.values.items():
+                verdicts[name] = values[repeat]
+            yield verdicts
 
     def of(self, row: int) -> dict[str, Any]:
         """Return what the first repeat says about a response, for a table of rows.
@@ -108,8 +111,9 @@ class Judged:
         repeats = {}
         for criterion in self.criteria:
             numbers = self.values[criterion.name][:, row].tolist()
-            repeats[criterion.name] = [criterion.plain(number) for number in numbers]
-            facts[criterion.name] = repeats[criterion.name][0]
+            verdicts = [criterion.plain(number) for number in numbers]
+            facts[criterion.name] = verdicts[0]
+            repeats[criterion.name] = verdicts
         if self.notes:
             facts.update(self.notes[row])
         if self.repeats > 1:
@@ -134,7 +138,9 @@ def _for_digest(number: float) -> float:
     """Return a verdict's number as digests have it: -1 for a response that could not be judged."""
     if math.isnan(number):
         return -1
-    return int(number) if number.is_integer() else number
+    if number.is_integer():
+        return int(number)
+    return number
 
 
 def from_given(
@@ -153,8 +159,10 @@ def from_given(
                 "response that could not be judged."
             )
         table.append([criterion.number(verdict[criterion.name], where) for criterion in criteria])
-    numbers = np.array([table], dtype=np.float64)
-    values = {name: numbers[:, :, column] for column, name in enumerate(names)}
+    numbers = np.array([table], dtype=np.float64)  # [1, rows, criteria]
+    values = {}
+    for column, name in enumerate(names):
+        values[name] = numbers[:, :, column]
     return Judged(criteria, values, key)
 
 
@@ -191,13 +199,13 @@ def read_given(
     known = set(ids)
     rows = list(_rows(path_of(file), responses))
     for where, row in completions.with_ids(rows, ids, REPLIES[0], str(file)):
-        if isinstance(row, Mapping):
-            row = by_our_names(row, where)
-        expected = f"an object with id, {', '.join(names)}."
-        if isinstance(row, Mapping) and row.get("id") is None and "index" in row:
+        if not isinstance(row, Mapping):
+            raise _not_a_verdict(where, row, names)
+        row = by_our_names(row, where)
+        if row.get("id") is None and "index" in row:
             row = dict(row, id=row["index"])
-        if not isinstance(row, Mapping) or "id" not in row:
-            raise ValueError(f"{where} is {short_repr(row)}; expected {expected}")
+        if "id" not in row:
+            raise _not_a_verdict(where, row, names)
         if row.get("responses", responses) != responses:
             continue
         id = row["id"]
@@ -213,7 +221,7 @@ def read_given(
         elif row.keys() >= set(names):
             verdicts[id] = {name: row[name] for name in names}
         else:
-            raise ValueError(f"{where} is {short_repr(row)}; expected {expected}")
+            raise _not_a_verdict(where, row, names)
     missing = [id for id in ids if id not in verdicts]
     if missing:
         raise ValueError(
@@ -221,6 +229,10 @@ def read_given(
             f"{responses}; expected one per question, with null for a response that could not be judged."
         )
     return [verdicts[id] for id in ids]
+
+
+def _not_a_verdict(where: str, row: Any, names: Sequence[str]) -> ValueError:
+    return ValueError(f"{where} is {short_repr(row)}; expected an object with id, {', '.join(names)}.")
 
 
 def _rows(path: Path, responses: str) -> Iterator[tuple[str, Any]]:
@@ -233,7 +245,9 @@ def _rows(path: Path, responses: str) -> Iterator[tuple[str, Any]]:
             "`halluscope score NAME ... --out FOLDER` writes it."
         )
     about = read_json(path / RUN)
-    judged_responses = about.get("responses") if isinstance(about, Mapping) else None
+    judged_responses = None
+    if isinstance(about, Mapping):
+        judged_responses = about.get("responses")
     if judged_responses != responses:
         raise ValueError(
             f"{path} is a run of the responses {short_repr(judged_responses)}; expected a run of "

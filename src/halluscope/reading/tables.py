@@ -42,7 +42,8 @@ MOST_ROWS = 2**20
 _COLUMN = re.compile(r"[a-z]+(?:_[a-z]+)*")
 
 # The columns for the keys and the values of an object of id -> text
-KEY, VALUE = "id", "response"
+KEY = "id"
+VALUE = "response"
 
 
 @dataclass(frozen=True)
@@ -51,23 +52,33 @@ class Choices:
 
     sheet: str | None = None  # the sheet of a workbook; None for the one that holds what is sought
     holds: Holds | None = None  # whether columns with these names may hold what is sought
-    cut_ends: CutEnds | None = (
-        None  # what becomes of a last row that is cut off; None: it is an error like another
-    )
+    # what becomes of a last row that is cut off; None: it is an error like another
+    cut_ends: CutEnds | None = None
 
 
 def rows(file: Readable, choices: Choices = Choices()) -> Iterator[Located]:
     """Yield the rows of a file with their locations; a JSON object of id -> text (or object) has a row per id."""
     check_file(file)
-    most, widest = limits.most("rows"), limits.most("columns")
-    read = {".csv": _separated, ".tsv": _separated, ".parquet": _parquet, ".xlsx": _spreadsheet}
-    for number, located in enumerate(read.get(ending(file), _json)(file, choices), 1):
+    most = limits.most("rows")
+    widest = limits.most("columns")
+    for number, (where, row) in enumerate(_rows_of_kind(file, choices), 1):
         if number > most:
             limits.check("rows", number, str(file))
-        where, row = located
         if isinstance(row, dict) and len(row) > widest:
             limits.check("columns", len(row), where)
-        yield located
+        yield where, row
+
+
+def _rows_of_kind(file: Readable, choices: Choices) -> Iterator[Located]:
+    """Return the rows of a file, whose name's ending says what kind it is."""
+    kind = ending(file)
+    if kind in (".csv", ".tsv"):
+        return _separated(file, choices)
+    if kind == ".parquet":
+        return _parquet(file)
+    if kind == ".xlsx":
+        return _spreadsheet(file, choices)
+    return _json(file, choices)
 
 
 def _json(file: Readable, choices: Choices) -> Iterator[Located]:
@@ -80,13 +91,23 @@ def _json(file: Readable, choices: Choices) -> Iterator[Located]:
     if not text.startswith("{", start) or (is_one_per_line and not is_one_line):
         yield from rows_of(text, str(file), choices.cut_ends)
         return
-    where = f"{file}, line 1" if is_one_line else str(file)
+    where = str(file)
+    if is_one_line:
+        where += ", line 1"
     limits.check("rows", text.count(":"), where)  # at least as many colons as ids
     content = parse(text, where)
-    # a text, a list of one, or an object per id: the keys do not look like columns' names
-    kinds = {type(_single(value)) for value in content.values()}
-    is_by_id = bool(content) and kinds <= {str, dict} and not any(map(_COLUMN.fullmatch, content))
-    yield from by_id(content, str(file)) if is_by_id else [(where, content)]
+    if _is_by_id(content):
+        yield from by_id(content, str(file))
+    else:
+        yield where, content
+
+
+def _is_by_id(content: Mapping[str, Any]) -> bool:
+    """Whether an object has a text, a list of one, or an object per id: no key looks like a column's name."""
+    for key, value in content.items():
+        if type(_single(value)) not in (str, dict) or _COLUMN.fullmatch(key):
+            return False
+    return len(content) > 0
 
 
 def numbered(where: str, rows: Iterable[Any]) -> Iterator[Located]:
@@ -101,22 +122,29 @@ def numbered(where: str, rows: Iterable[Any]) -> Iterator[Located]:
 
 def objects(located: Iterable[Located]) -> list[Located]:
     """Return rows, after checking that each is an object."""
-    found = [*located]
-    if wrong := next((one for one in found if not isinstance(one[1], Mapping)), None):
-        raise ValueError(f"{wrong[0]} is {short_repr(wrong[1], 120)}; expected an object.")
-    return found
+    all_rows = list(located)
+    for where, row in all_rows:
+        if not isinstance(row, Mapping):
+            raise ValueError(f"{where} is {short_repr(row, 120)}; expected an object.")
+    return all_rows
 
 
 def _single(value: Any) -> Any:
     """Return what a list of one value holds; any other value as it is."""
-    return value[0] if isinstance(value, list) and len(value) == 1 else value
+    if isinstance(value, list) and len(value) == 1:
+        return value[0]
+    return value
 
 
 def by_id(content: Mapping[Any, Any], where: str) -> Iterator[Located]:
     """Yield the rows of an object of id -> text, or of id -> an object."""
     for key, value in content.items():
         value = _single(value)
-        row = {KEY: key, **value} if isinstance(value, Mapping) else {KEY: key, VALUE: value}
+        row = {KEY: key}
+        if isinstance(value, Mapping):
+            row.update(value)
+        else:
+            row[VALUE] = value
         yield f"{where}, {key!r:.80}", row
 
 
@@ -126,18 +154,18 @@ def _separated(file: Readable, choices: Choices) -> Iterator[Located]:
     table = cells(text, str(file), separator)
     names = next(table, [])
     _check_header(names, file)
-    number = 0
-    for number, row in enumerate(_to_cut(table, text, str(file), choices.cut_ends), 1):
+    for number, row in enumerate(_to_cut(table, str(file), choices.cut_ends), 1):
+        where = f"{file}, row {number}"
         if len(row) != len(names):
             error = BuildError(
-                f"{file}, row {number} has a different number of cells than the header: {short_repr(row, 120)}. Put "
-                f"a text that contains {separator!r} or a line break in quotation marks."
+                f"{where} has a different number of cells than the header: {short_repr(row, 120)}. Put a text that "
+                f"contains {separator!r} or a line break in quotation marks."
             )
             if choices.cut_ends is None or len(row) > len(names) or not _is_half_row(table, text):
                 raise error
-            choices.cut_ends.leave_out(f"{file}, row {number}", separator.join(row), error, "a whole row")
+            choices.cut_ends.leave_out(where, separator.join(row), error, "a whole row")
             return
-        yield f"{file}, row {number}", dict(zip(names, row, strict=True))
+        yield where, dict(zip(names, row, strict=True))
 
 
 def _is_half_row(table: Iterator[list[str]], text: str) -> bool:
@@ -145,9 +173,7 @@ def _is_half_row(table: Iterator[list[str]], text: str) -> bool:
     return not text.endswith(("\n", "\r")) and next(table, None) is None
 
 
-def _to_cut(
-    table: Iterator[list[str]], text: str, where: str, cut_ends: CutEnds | None
-) -> Iterator[list[str]]:
+def _to_cut(table: Iterator[list[str]], where: str, cut_ends: CutEnds | None) -> Iterator[list[str]]:
     """Yield rows up to a last line whose quotation mark is not closed, because the line is cut off."""
     number = 0
     try:
@@ -171,33 +197,34 @@ def cells(text: str, where: str, separator: str = ",") -> Iterator[list[str]]:
     longest = limits.most("cell")
     csv.field_size_limit(min(longest, 2**31 - 1))
     table = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    read = 0
+    lines_read = 0
     try:
         for row in table:
-            read = table.line_num
+            lines_read = table.line_num
             if row:
                 yield row
     except csv.Error as error:
         if "field limit" in str(error):
-            limits.check("cell", longest + 1, f"{where}, after line {read}: a cell")
+            limits.check("cell", longest + 1, f"{where}, after line {lines_read}: a cell")
         message = (
-            f"{where} cannot be read as a table after line {read}: {error}. Put a text that contains quotation marks "
-            'in quotation marks, and double its own: "a ""red"" bus".'
+            f"{where} cannot be read as a table after line {lines_read}: {error}. Put a text that contains quotation "
+            'marks in quotation marks, and double its own: "a ""red"" bus".'
         )
         if "unexpected end of data" not in str(error):
             raise BuildError(message) from error
         half = HalfQuoted(message)
-        half.rest = "".join(io.StringIO(text, newline="").readlines()[read:])
+        half.rest = "".join(io.StringIO(text, newline="").readlines()[lines_read:])
         raise half from error
 
 
 def _check_header(names: Sequence[str], file: Readable) -> None:
     """Check that no two columns have the same name: only the last one would count."""
     limits.check("columns", len(names), f"The header of {file}")
-    if twice := [name for name, count in Counter(names).items() if name and count > 1]:
-        raise BuildError(
-            f"{file} has two columns {short_repr(twice[0])}; expected each name once. Rename one of them."
-        )
+    for name, count in Counter(names).items():
+        if name and count > 1:
+            raise BuildError(
+                f"{file} has two columns {short_repr(name)}; expected each name once. Rename one of them."
+            )
 
 
 @contextmanager
@@ -214,15 +241,20 @@ def damaged(file: Any, what: str, advice: str = "Get the file again.") -> Iterat
 PARQUET = "a Parquet file, or is cut off"
 
 
-def _parquet(file: Readable, choices: Choices) -> Iterator[Located]:
+def _parquet(file: Readable) -> Iterator[Located]:
+    number = 0
+    size = 0  # of the texts and bytes so far
     with damaged(file, PARQUET):
-        size = done = 0
         for batch in parquet(file, io.BytesIO(read_bytes(file))).iter_batches(ROWS_AT_ONCE):
-            rows = batch.to_pylist()
-            size += sum(len(cell) for row in rows for cell in row.values() if isinstance(cell, str | bytes))
+            batch_rows = batch.to_pylist()
+            for row in batch_rows:
+                for cell in row.values():
+                    if isinstance(cell, str | bytes):
+                        size += len(cell)
             limits.check("unpacked", size, str(file))
-            yield from ((f"{file}, row {done + place}", row) for place, row in enumerate(rows, 1))
-            done += len(rows)
+            for row in batch_rows:
+                number += 1
+                yield f"{file}, row {number}", row
 
 
 def parquet(file: Readable, content: Any = None, dictionaries: Sequence[str] = ()) -> Any:
@@ -240,8 +272,8 @@ def parquet(file: Readable, content: Any = None, dictionaries: Sequence[str] = (
         opened = ParquetFile(content or file, read_dictionary=list(dictionaries))
         limits.check("rows", opened.metadata.num_rows, str(file))
         limits.check("columns", opened.metadata.num_columns, str(file))
-        for group in map(opened.metadata.row_group, range(opened.metadata.num_row_groups)):
-            limits.check("unpacked", group.total_byte_size, str(file))
+        for group in range(opened.metadata.num_row_groups):
+            limits.check("unpacked", opened.metadata.row_group(group).total_byte_size, str(file))
         _check_header(opened.schema_arrow.names, file)
     return opened
 
@@ -263,14 +295,7 @@ def _spreadsheet(file: Readable, choices: Choices) -> Iterator[Located]:
         from openpyxl import load_workbook
     data = io.BytesIO(read_bytes(file))
     with damaged(file, "an xlsx file, or is damaged", "Save the sheet again, or as csv."):
-        with zipfile.ZipFile(data) as archive:
-            parts = archive.infolist()
-        # zipfile never unpacks more than the sizes that the parts state
-        limits.check("sheet", sum(part.file_size for part in parts), str(file))
-        if any(part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for part in parts):
-            raise BuildError(
-                f"{file} is compressed by a method that xlsx files do not use. Save the sheet again, or as csv."
-            )
+        _check_archive(data, str(file))
         workbook = load_workbook(data, read_only=True, data_only=True, keep_links=False)
         sheet = sheet_of(workbook, str(file), choices.sheet, choices.holds)
         header = header_of(sheet)
@@ -282,13 +307,34 @@ def _spreadsheet(file: Readable, choices: Choices) -> Iterator[Located]:
                     f"{file} has more than the {MOST_ROWS:,} rows of a sheet. Save the sheet again."
                 )
             if any(cell is not None for cell in row):
-                found = {name: _cell(name, cell) for name, cell in zip(header, row, strict=False)}
-                yield f"{file}, row {number}", dict.fromkeys(header, "") | found
+                cells_of_row = dict.fromkeys(header, "")  # a row may be shorter than the header
+                for name, cell in zip(header, row, strict=False):
+                    cells_of_row[name] = _cell(name, cell)
+                yield f"{file}, row {number}", cells_of_row
+
+
+def _check_archive(data: io.BytesIO, where: str) -> None:
+    """Check the sizes and the compression that the parts of an xlsx file state."""
+    size = 0
+    with zipfile.ZipFile(data) as archive:
+        parts = archive.infolist()
+    for part in parts:
+        size += part.file_size
+    limits.check("sheet", size, where)  # zipfile never unpacks more than the parts state
+    for part in parts:
+        if part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise BuildError(
+                f"{where} is compressed by a method that xlsx files do not use. Save the sheet again, or as csv."
+            )
 
 
 def _cell(column: str, cell: Any) -> Any:
     """Return a spreadsheet's cell: "" for an empty cell, and a number as the text that it shows, unless it is an id."""
     if cell is None:
         return ""
-    is_id = column.endswith(("id", "index")) or isinstance(cell, bool) or not isinstance(cell, int | float)
-    return cell if is_id else str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
+    is_number = isinstance(cell, int | float) and not isinstance(cell, bool)
+    if not is_number or column.endswith(("id", "index")):
+        return cell
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return str(cell)

@@ -134,12 +134,14 @@ def _with_both(texts: Texts, answers: Sequence[Any]) -> Sequence[int]:
 
 
 def _share_right(texts: Texts, answers: Sequence[Any], places: Sequence[int]) -> float:
-    """Return the share of right answers among some texts."""
+    """Return the share of right answers among the texts at some places; 0 without places."""
+    if not places:
+        return 0.0
     right = 0
     for place in places:
         if is_right(texts[place] or "", answers[place]):
             right += 1
-    return right / len(places) if places else 0.0
+    return right / len(places)
 
 
 def is_label(answer: Any) -> bool:
@@ -181,8 +183,9 @@ def are_prompts(texts: Texts, questions: Sequence[str]) -> bool:
             if _ending(text, question, within=False) == "":
                 return True
     within = len(texts) >= FEWEST_ROWS
-    glance = [_ending(texts[place], questions[place], within) for place in _spread(len(texts))]
-    if _share_of_most_frequent(glance) < NEARLY_ALL - SLACK:
+    # some texts, spread over the file, refuse most columns quickly
+    endings = [_ending(texts[place], questions[place], within) for place in _spread(len(texts))]
+    if _share_of_most_frequent(endings) < NEARLY_ALL - SLACK:
         return False
     endings = [_ending(text, question, within) for text, question in zip(texts, questions, strict=True)]
     return _share_of_most_frequent(endings) >= NEARLY_ALL

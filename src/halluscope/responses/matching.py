@@ -83,14 +83,21 @@ class Matched(NamedTuple, Generic[R]):
 
 def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matched[R]:
     """Match each response to its row."""
+    # which column holds the responses, and which responses are about wanted rows
     read, remarks = _past_prompts(responses, rows, identity)
-    wanted = _of_wanted_sets(with_our_names(read, identity), identity)
-    whole = Case(_in_order_of_sets(wanted, rows, identity), rows, identity)
-    _check_some_left(whole)
-    case, pairs = _paired(whole)
-    repeats = len(whole) - len(case)
+    named = with_our_names(read, identity)
+    wanted = _of_wanted_sets(named, identity)
+    sorted_by_set = _in_order_of_sets(wanted, rows, identity)
+    with_repeats = Case(sorted_by_set, rows, identity)
+    _check_some_left(with_repeats)
+
+    # which row each is about
+    case, pairs = _paired(with_repeats)
+    repeats = len(with_repeats) - len(case)
     paired = _answered(case, pairs)
-    answered = _with_response(case, _with_text_column(case, paired))
+    # only matched rows say which answers are right, and so which column holds responses
+    with_texts = _with_text_column(case, paired)
+    answered = _with_response(case, with_texts)
     return Matched(
         name=responses.name,
         rows=answered.rows,

@@ -271,10 +271,13 @@ _FULL_STOP = re.compile(r"\.(?!\d)")
 
 def _without_punctuation(text: str) -> str:
     bare = text
-    number = _THOUSANDS.search(text)
+    has_thousands = _THOUSANDS.search(text) is not None
     for sign in _SIGNS.intersection(text):
-        deleted = number or f"{sign} " in text or f" {sign}" in text
-        bare = bare.replace(sign, "" if deleted else " ")
+        is_next_to_a_blank = f"{sign} " in text or f" {sign}" in text
+        replacement = " "
+        if has_thousands or is_next_to_a_blank:
+            replacement = ""
+        bare = bare.replace(sign, replacement)
     return _FULL_STOP.sub("", bare, count=32)
 
 

@@ -162,9 +162,10 @@ class Table:
 
     def with_columns(self, columns: Mapping[Any, list[Any]]) -> "Table":
         """Return the table with more columns after its own, or other values in its own."""
-        return Table(
-            self.source, self.where, self._rows, {**self._made, **columns}, {**self.columns, **columns}
-        )
+        made = dict(self._made)
+        made.update(columns)
+        names = list(self.columns) + list(columns)  # `Table` has each once
+        return Table(self.source, self.where, self._rows, made, names)
 
     def over(self, columns: Mapping[Any, list[Any]]) -> "Table":
         """Return the table with more columns before its own, which hold only where its rows have none of the name."""
@@ -174,4 +175,5 @@ class Table:
             for place in range(len(self)):
                 if self.has(place, name):
                     made[name][place] = self.cells(name)[place]
-        return Table(self.source, self.where, self._rows, made, {**columns, **self.columns})
+        names = list(columns) + list(self.columns)
+        return Table(self.source, self.where, self._rows, made, names)

@@ -124,7 +124,9 @@ def _without_whole(text: str) -> str:
 
 def choice(thoughts: str) -> dict[str, str]:
     """Return the signature's key for thoughts: none unless they are kept."""
-    return {} if thoughts == REMOVED else {"thoughts": thoughts}
+    if thoughts == REMOVED:
+        return {}
+    return {"thoughts": thoughts}
 
 
 def take_out(texts: Sequence[str], thoughts: str) -> Spoken:
@@ -132,20 +134,25 @@ def take_out(texts: Sequence[str], thoughts: str) -> Spoken:
     word("thoughts", thoughts, THOUGHTS)
     if thoughts == KEPT or not _may_hold_thoughts("".join(texts)):
         return Spoken(texts)
-    rests = []
-    held = 0
+    answers = []
+    with_thoughts = 0
     unfinished = 0
     begun_outside = 0
     for text in texts:
-        rest = _answer(text) if _may_hold_thoughts(text) else text
-        rests.append(rest or "")
-        if rest is None:
+        answer: str | None = text
+        if _may_hold_thoughts(text):
+            answer = _answer(text)
+        answers.append(answer or "")
+        if answer is None:
             unfinished += 1
-        if rest != text:
-            held += 1
-            begun_outside += _is_begun_outside(text)
-    unmarked = len(texts) - held if 2 * begun_outside > len(texts) else 0
-    return Spoken(rests, held, unfinished, unmarked)
+        if answer != text:
+            with_thoughts += 1
+            if _is_begun_outside(text):
+                begun_outside += 1
+    unmarked = 0
+    if 2 * begun_outside > len(texts):
+        unmarked = len(texts) - with_thoughts
+    return Spoken(answers, with_thoughts, unfinished, unmarked)
 
 
 def _is_begun_outside(text: str) -> bool:
@@ -178,7 +185,9 @@ def note_of_unfinished(result: Mapping[str, int], rows: int, read_as: str = "") 
     count = result.get(UNFINISHED, 0)
     if not count:
         return ""
-    reading = f", which {read_as}" if read_as else ""
+    reading = ""
+    if read_as:
+        reading = f", which {read_as}"
     return (
         f"{count:,} of {rows:,} responses are a thought that never ends: they are scored as empty responses{reading}. "
         "Was their length limited?"

@@ -50,21 +50,23 @@ def score(name: str, responses: Any, dataset: Any, out: str | Path | None, optio
     if out is not None:
         write(scored, path_of(out))
     results = []
+    by_name = {}
     for run in scored:
         result = dict(run.scores)
         if chosen.get(benchmark.items):
             result[benchmark.items] = run.found
         results.append((run.name, result))
-    by_name = {name: _printed(benchmark, [(name, result)], result) for name, result in results}
+        by_name[run.name] = _printed(benchmark, [(run.name, result)], result)
     if is_of_several:
         return _printed(benchmark, results, by_name)
-    return next(iter(by_name.values()))
+    return by_name[scored[0].name]
 
 
 def _named_datasets(dataset: Any) -> list[str]:
     """Return the datasets that a call names as text or path; a loaded one has no name."""
-    datasets = dataset if isinstance(dataset, list | tuple) else [dataset]
-    return [str(entry) for entry in datasets if isinstance(entry, str | Path)]
+    if not isinstance(dataset, list | tuple):
+        dataset = [dataset]
+    return [str(entry) for entry in dataset if isinstance(entry, str | Path)]
 
 
 def _printed(benchmark: Benchmark, results: Named, values: Values) -> Printed:
@@ -99,25 +101,25 @@ def compare(
     benchmark = runs.benchmark_of(by_name)
     comparison = compare_runs(by_name, scores, resampling)
     rows = []
-    for compared in (comparison.scores, comparison.groups, comparison.classes):
-        rows += [_row_of(difference) for difference in compared]
+    for pairs in (comparison.scores, comparison.groups, comparison.classes):
+        rows += [_row_of(pair) for pair in pairs]
     report: list[Table | Notes] = list(of_differences(comparison, benchmark))
     report += of_parts(comparison, benchmark, most)
     return Printed(asdict(comparison), report, rows)
 
 
-def _row_of(compared: Compared) -> dict[str, Any]:
+def _row_of(pair: Compared) -> dict[str, Any]:
     """Return a difference as a row of a DataFrame."""
     row: dict[str, Any] = {
-        "score": compared.score,
-        "first": compared.names[0],
-        "second": compared.names[1],
-        "first value": compared.values[0],
-        "second value": compared.values[1],
+        "score": pair.score,
+        "first": pair.names[0],
+        "second": pair.names[1],
+        "first value": pair.values[0],
+        "second value": pair.values[1],
     }
-    row.update(asdict(compared.by))
-    row["holm"] = compared.holm
-    row["better"] = compared.better
+    row.update(asdict(pair.by))
+    row["holm"] = pair.holm
+    row["better"] = pair.better
     return row
 
 

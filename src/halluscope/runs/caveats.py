@@ -31,7 +31,9 @@ def caveats(benchmark: Benchmark, result: Values, options: Values) -> list[str]:
     dataset = published.dataset_of(benchmark, options)
     if dataset and "part" not in result:
         expected = spec.load(dataset.name).expected
-        unit = "questions" if "questions" in expected else "images"
+        unit = "images"
+        if "questions" in expected:
+            unit = "questions"
         rows = rows_of(result)
         if rows != expected[unit]:
             lines.append(of_a_part(rows, expected[unit], unit))
@@ -40,15 +42,20 @@ def caveats(benchmark: Benchmark, result: Values, options: Values) -> list[str]:
 
 def of_each(benchmark: Benchmark, results: Named, options: Values) -> list[Notes]:
     """Return the caveats of each result as notes."""
-    return below({name: caveats(benchmark, result, options) for name, result in results})
+    lines = {}
+    for name, result in results:
+        lines[name] = caveats(benchmark, result, options)
+    return below(lines)
 
 
 def of_other_rows(results: Named) -> list[str]:
     """Say which rows each result is about, if they are not the same."""
-    data = {name: keys_of(result[SIGNATURE])["data"] for name, result in results}
-    if len(set(data.values())) < 2:
+    digests = {}  # of a model that was scored in several ways, these are the same
+    for name, result in results:
+        digests[name] = keys_of(result[SIGNATURE])["data"]
+    if len(set(digests.values())) < 2:
         return []
-    texts = [f"{name} {digest}" for name, digest in data.items()]
+    texts = [f"{name} {digest}" for name, digest in digests.items()]
     return [f"{OTHER} Not about the same rows: {', '.join(texts)}."]
 
 
@@ -57,7 +64,9 @@ def of_thoughts(results: Named) -> list[Notes]:
     lines: dict[str, list[str]] = {}
     for name, result in results:
         note = thoughts.note_of_unfinished(result, rows_of(result))
-        lines[name] = [note] if note else []
+        lines[name] = []
+        if note:
+            lines[name].append(note)
     return below(lines)
 
 
@@ -71,8 +80,9 @@ def of_stated(benchmark: Benchmark, results: Named) -> Iterator[str]:
         verdict = "agree"
         for score, value in figures.items():
             is_points = benchmark.is_points(score)
-            texts.append(f"{score} {printed(value, is_points)} (here {printed(result[score], is_points)})")
-            if not abs(value - result[score]) < AGREE:
+            ours = result[score]
+            texts.append(f"{score} {printed(value, is_points)} (here {printed(ours, is_points)})")
+            if not abs(value - ours) < AGREE:  # nor if ours is NaN
                 verdict = "differ"
         yield f"{name} states scores itself: {', '.join(texts)}. They {verdict}."
 

@@ -30,6 +30,9 @@ NOT_HOW = ("data", "responses", "interval", "prompts", "part")
 
 OUTCOMES = ("found", "hallucinated", "missed")  # the lists of classes in a row about an image
 
+# scores of a class, which the benchmark itself may not have; higher is better
+OF_CLASSES = ("precision", "recall")
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -69,7 +72,10 @@ class Rescored:
 
     @property
     def scores(self) -> dict[str, float]:
-        return {name: score.value for name, score in self.left_out.items()}
+        scores = {}
+        for name, left_out in self.left_out.items():
+            scores[name] = left_out.value
+        return scores
 
     def against(self, other: "Rescored", score: str, names: tuple[str, str], level: float) -> Compared:
         """Compare a score with that of another run."""
@@ -87,23 +93,27 @@ def compare(
     benchmark = benchmark_of(runs)
     level = resampling.level
     parts = rescored(runs, resampling)
-    common = common_scores(list(parts.values()))
-    compared_scores = wanted_scores(benchmark, scores, list(parts.values()))
+    all_parts = list(parts.values())
+    common = common_scores(all_parts)
+    compared_scores = wanted_scores(benchmark, scores, all_parts)
+    differences = compare_each_two(parts, compared_scores, level)
     groups: list[Compared] = []
     classes: list[Compared] = []
     if in_parts:
         groups = compare_each_two(parts, groups_of(compared_scores, common), level)
-        classes = compare_classes({name: counts_by_class(part.run) for name, part in parts.items()}, level)
-    first = next(iter(parts.values()))
+        classes = compare_classes(parts, level)
+    rows_of_runs = {}
+    for name, run in runs.items():
+        rows_of_runs[name] = len(run.ready.matched.rows)
     return Comparison(
-        rows=len(first.run.ready.matched.rows),
-        of={name: len(run.ready.matched.rows) for name, run in runs.items()},
-        unlike=unlike(list(parts.values())),
-        scores=corrected(benchmark, compare_each_two(parts, compared_scores, level), level),
+        rows=len(all_parts[0].run.ready.matched.rows),
+        of=rows_of_runs,
+        unlike=unlike(all_parts),
+        scores=corrected(benchmark, differences, level),
         groups=corrected(benchmark, groups, level),
         classes=corrected(benchmark, classes, level),
         level=level,
-        untested=untested(compared_scores, parts.values()),
+        untested=untested(compared_scores, all_parts),
     )
 
 
@@ -117,12 +127,16 @@ def rescored(runs: Mapping[str, Run], resampling: Bootstrap) -> dict[str, Rescor
     parts = {}
     for name, rows in common_rows(runs).items():
         parts[name] = rescored_on(runs[name], rows, resampling)
-    data = {name: part.run.keys["data"] for name, part in parts.items()}
-    if len(set(data.values())) > 1:
-        texts = ", ".join(f"{short_repr(name)} {short_repr(digest)}" for name, digest in data.items())
+    digests = set()
+    texts = []
+    for name, part in parts.items():
+        digest = part.run.keys["data"]
+        digests.add(digest)
+        texts.append(f"{short_repr(name)} {short_repr(digest)}")
+    if len(digests) > 1:
         raise RunError(
-            f"Rows with the same ids differ between these runs ({texts}); expected runs on the same version of one "
-            "dataset."
+            f"Rows with the same ids differ between these runs ({', '.join(texts)}); expected runs on the same "
+            "version of one dataset."
         )
     return parts
 
@@ -133,20 +147,25 @@ def common_rows(runs: Mapping[str, Run]) -> dict[str, list[int]]:
     index_of_row = {}  # name of a run -> the index of each of its rows, by the row's key
     for name, run in runs.items():
         index_of_row[name] = {key_of(row): index for index, row in enumerate(run.ready.matched.rows)}
-    first = next(iter(index_of_row.values()))
-    common = [key for key in first if all(key in indices for indices in index_of_row.values())]
+    common = list(next(iter(index_of_row.values())))
+    for indices in index_of_row.values():
+        common = [key for key in common if key in indices]
     if not common:
         raise RunError(
             f"The runs {', '.join(map(short_repr, runs))} have no row in common, so they cannot be compared."
         )
-    return {name: [indices[key] for key in common] for name, indices in index_of_row.items()}
+    common_indices = {}
+    for name, indices in index_of_row.items():
+        common_indices[name] = [indices[key] for key in common]
+    return common_indices
 
 
 def rescored_on(run: Run, rows: Sequence[int], resampling: Bootstrap) -> Rescored:
     """Return some of a run's rows scored, without options that need all rows, such as given verdicts."""
     per_file = run.benchmark.each
-    has_such_options = not per_file.isdisjoint(run.options) or not per_file.isdisjoint(run.ready.inputs)
-    if run.scores.left_out and not has_such_options and rows == list(range(len(run.ready.matched.rows))):
+    has_per_file = not per_file.isdisjoint(run.options) or not per_file.isdisjoint(run.ready.inputs)
+    are_all_in_order = rows == list(range(len(run.ready.matched.rows)))
+    if run.scores.left_out and are_all_in_order and not has_per_file:
         return Rescored(run, run.scores.left_out)
     inputs = without(run.ready.inputs, per_file)
     for name, values in run.columns.items():
@@ -163,17 +182,19 @@ def rescored_on(run: Run, rows: Sequence[int], resampling: Bootstrap) -> Rescore
 
 def without(values: Values, names: Iterable[str]) -> dict[str, object]:
     """Return values without those of some names."""
-    left_out = set(names)
-    return {name: value for name, value in values.items() if name not in left_out}
+    kept = dict(values)
+    for name in names:
+        kept.pop(name, None)
+    return kept
 
 
 def unlike(parts: Sequence[Rescored]) -> dict[str, list[str]]:
     """Return the keys of the signature in which runs were scored differently, each with the value of each run."""
-    keys_of_runs = [part.run.keys for part in parts]
+    signatures = [part.run.keys for part in parts]
     differing = {}
-    for keys in keys_of_runs:
-        for key in keys:
-            values = [run_keys.get(key, "") for run_keys in keys_of_runs]
+    for signature in signatures:
+        for key in signature:
+            values = [keys.get(key, "") for keys in signatures]
             if key not in NOT_HOW and len(set(values)) > 1:
                 differing[key] = values
     return differing
@@ -184,7 +205,11 @@ def unlike(parts: Sequence[Rescored]) -> dict[str, list[str]]:
 
 def common_scores(parts: Sequence[Rescored]) -> list[str]:
     """Return the scores that all runs have."""
-    return [name for name in parts[0].scores if all(name in part.scores for part in parts)]
+    common = list(parts[0].scores)
+    for part in parts[1:]:
+        scores = part.scores
+        common = [name for name in common if name in scores]
+    return common
 
 
 def wanted_scores(benchmark: Benchmark, scores: Sequence[str], parts: Sequence[Rescored]) -> list[str]:
@@ -203,9 +228,11 @@ def wanted_scores(benchmark: Benchmark, scores: Sequence[str], parts: Sequence[R
 
 def groups_of(scores: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the names that are a part of one of these scores."""
+    starts = tuple(f"{score}/" for score in scores)
+    ends = tuple(f"/{score}" for score in scores)
     groups = []
     for name in names:
-        if any(name.startswith(f"{score}/") or name.endswith(f"/{score}") for score in scores):
+        if name.startswith(starts) or name.endswith(ends):
             groups.append(name)
     return groups
 
@@ -221,24 +248,28 @@ def compare_each_two(parts: Mapping[str, Rescored], scores: Sequence[str], level
 
 def corrected(benchmark: Benchmark, compared: Sequence[Compared], level: float) -> list[Compared]:
     """Correct p values for the number of differences, and say which run is better."""
-    p_values = holm([comparison.by.p for comparison in compared])
-    return [
-        replace(comparison, holm=p, better=better(benchmark, comparison, p, level))
-        for comparison, p in zip(compared, p_values, strict=True)
-    ]
+    p_values = holm([pair.by.p for pair in compared])
+    with_verdicts = []
+    for pair, p in zip(compared, p_values, strict=True):
+        better_run = better(benchmark, pair, p, level)
+        with_verdicts.append(replace(pair, holm=p, better=better_run))
+    return with_verdicts
 
 
-def better(benchmark: Benchmark, comparison: Compared, p: float, level: float) -> str | None:
+def better(benchmark: Benchmark, pair: Compared, p: float, level: float) -> str | None:
     """Return the better run; None if the difference is not significant, or the score has no better direction."""
-    score = comparison.score.partition(" of ")[0]  # of a class
-    direction = benchmark.direction(score) if score not in ("precision", "recall") else HIGHER
-    if direction is None or not p < 1 - level:
+    score, _, _ = pair.score.partition(" of ")  # a class's score is "precision of dog"
+    direction: str | None = HIGHER
+    if score not in OF_CLASSES:
+        direction = benchmark.direction(score)
+    is_significant = p < 1 - level  # not if p is NaN
+    if direction is None or not is_significant:
         return None
-    first_is_higher = comparison.by.value > 0
+    first_is_higher = pair.by.value > 0
     first_is_better = first_is_higher == (direction == HIGHER)
     if first_is_better:
-        return comparison.names[0]
-    return comparison.names[1]
+        return pair.names[0]
+    return pair.names[1]
 
 
 def untested(scores: Sequence[str], parts: Iterable[Rescored]) -> dict[str, str]:
@@ -257,7 +288,8 @@ def untested(scores: Sequence[str], parts: Iterable[Rescored]) -> dict[str, str]
 
 def counts_by_class(run: Run) -> Tally:
     """Return counts per image for each class: of precision and recall, or of the score of questions about it."""
-    if all(row.keys() >= set(OUTCOMES) for row in run.found):
+    outcomes = set(OUTCOMES)
+    if all(outcomes <= row.keys() for row in run.found):
         return counts_of_mentions(run.found)
     score = run.benchmark.principal
     if run.ready.inputs.get("objects") is not None and score in run.benchmark.means:
@@ -283,8 +315,9 @@ def counts_of_mentions(rows: Sequence[Values]) -> Tally:
     mentioned = (outcome_of != "missed").astype(float)
     present = (outcome_of != "hallucinated").astype(float)
     mentions = Mentions(np.array(images), len(rows), classes)
-    tally = dict(mentions.counts("precision", right, mentioned))
-    tally.update(mentions.counts("recall", right, present))
+    precision, recall = OF_CLASSES
+    tally = dict(mentions.counts(precision, right, mentioned))
+    tally.update(mentions.counts(recall, right, present))
     return tally
 
 
@@ -324,18 +357,26 @@ class Mentions:
         return tally
 
 
-def compare_classes(classes: Mapping[str, Tally], level: float) -> list[Compared]:
+def compare_classes(parts: Mapping[str, Rescored], level: float) -> list[Compared]:
     """Compare each class of each two runs, by its counts, since some classes are rare."""
+    counts_of_runs = {}
+    for name, part in parts.items():
+        counts = counts_by_class(part.run)
+        if counts:
+            counts_of_runs[name] = counts
     compared = []
-    with_classes = [name for name, tally in classes.items() if tally]
-    for first, second in combinations(with_classes, 2):
-        able = can_differ(classes[first], classes[second], 1 - level)
-        counts = {score: classes[first][score] for score in able}
-        other_counts = {score: classes[second][score] for score in able}
-        scores = scores_of(classes[first])
-        other_scores = scores_of(classes[second])
-        for score, gap in ratio_differences(counts, other_counts, level).items():
+    for first, second in combinations(counts_of_runs, 2):
+        first_counts = counts_of_runs[first]
+        second_counts = counts_of_runs[second]
+        first_scores = scores_of(first_counts)
+        second_scores = scores_of(second_counts)
+        first_able = {}
+        second_able = {}
+        for score in can_differ(first_counts, second_counts, 1 - level):
+            first_able[score] = first_counts[score]
+            second_able[score] = second_counts[score]
+        for score, gap in ratio_differences(first_able, second_able, level).items():
             if not math.isnan(gap.value):
-                values = (scores[score], other_scores[score])
+                values = (first_scores[score], second_scores[score])
                 compared.append(Compared(score, (first, second), values, gap))
     return compared

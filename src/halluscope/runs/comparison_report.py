@@ -44,7 +44,10 @@ def of_differences(comparison: Comparison, benchmark: Benchmark, most: int = 0) 
 def remarks(comparison: Comparison) -> Iterator[str]:
     """Yield what a reader has to know about the differences."""
     yield "Intervals and p values are paired: both runs are scored without the same clusters of rows."
-    longer = [f"{name} has {rows:,}" for name, rows in comparison.of.items() if rows > comparison.rows]
+    longer = []
+    for name, rows in comparison.of.items():
+        if rows > comparison.rows:
+            longer.append(f"{name} has {rows:,}")
     if longer:
         yield f"Compared on the {comparison.rows:,} rows that all runs have ({', '.join(longer)})."
     for key, values in comparison.unlike.items():
@@ -64,11 +67,16 @@ def of_parts(
     for name, compared, why_untested in parts:
         if not compared:
             continue
-        significant = [part for part in compared if part.holm < 1 - comparison.level]
+        significant = []
+        untested = 0
+        for pair in compared:
+            if pair.holm < 1 - comparison.level:
+                significant.append(pair)
+            if math.isnan(pair.by.p):
+                untested += 1
         surest = sorted(significant, key=attrgetter("holm"))[:most]
         if surest:
             yield table_of(name, surest, comparison, benchmark)
-        untested = sum(math.isnan(part.by.p) for part in compared)
         tested = len(compared) - untested
         line = f"{len(significant):,} of {tested:,} differences in {name} are significant, corrected together"
         if untested:
@@ -80,29 +88,29 @@ def of_parts(
 
 def verdicts(comparison: Comparison, benchmark: Benchmark) -> Iterator[str]:
     """Say for the best run and each other one whether it is better."""
-    for compared in with_the_best(comparison, benchmark):
-        yield verdict(compared, comparison, benchmark)
+    for pair in with_the_best(comparison, benchmark):
+        yield verdict(pair, comparison, benchmark)
 
 
-def verdict(compared: Compared, comparison: Comparison, benchmark: Benchmark) -> str:
+def verdict(pair: Compared, comparison: Comparison, benchmark: Benchmark) -> str:
     """Say of two runs which is better."""
-    first, second = compared.names
-    score = compared.score
-    if math.isnan(compared.by.p) and score in comparison.untested:
+    first, second = pair.names
+    score = pair.score
+    if math.isnan(pair.by.p) and score in comparison.untested:
         return f"{first} and {second}: their {score} is not compared. {comparison.untested[score]}"
-    p = f"p {plain(compared.holm)}"
-    if compared.holm < 0.001:
+    p = f"p {plain(pair.holm)}"
+    if pair.holm < 0.001:
         p = "p < 0.001"
-    if compared.better is None:
+    if pair.better is None:
         return f"{first} and {second}: no difference in {score} beyond chance ({p})"
     worse = first
-    if compared.better == first:
+    if pair.better == first:
         worse = second
     is_points = benchmark.is_points(score)
-    amount = str(scored(abs(compared.by.value), is_points))
+    amount = str(scored(abs(pair.by.value), is_points))
     if not is_points:
         amount += " points"
-    return f"{compared.better} is better than {worse}: {score} differs by {amount} ({p})"
+    return f"{pair.better} is better than {worse}: {score} differs by {amount} ({p})"
 
 
 def winner(comparison: Comparison) -> str:
@@ -112,7 +120,10 @@ def winner(comparison: Comparison) -> str:
     if set(comparison.of.values()) != {comparison.rows}:
         return ""
     score = comparison.scores[0].score
-    wins = Counter(compared.better for compared in comparison.scores if compared.score == score)
+    wins: Counter[str] = Counter()
+    for pair in comparison.scores:
+        if pair.score == score and pair.better is not None:
+            wins[pair.better] += 1
     for name in comparison.of:
         if wins[name] == len(comparison.of) - 1:
             return name
@@ -123,16 +134,18 @@ def with_the_best(comparison: Comparison, benchmark: Benchmark) -> list[Compared
     """Return the differences from the best run by the first of the scores."""
     score = comparison.scores[0].score
     value_of: dict[str, float] = {}
-    for compared in comparison.scores:
-        if compared.score == score:
-            for name, value in zip(compared.names, compared.values, strict=True):
+    for pair in comparison.scores:
+        if pair.score == score:
+            for name, value in zip(pair.names, pair.values, strict=True):
                 if not math.isnan(value):
                     value_of[name] = value
-    best = ""
-    if value_of:
-        pick = min if benchmark.direction(score) == LOWER else max
-        best = pick(value_of, key=lambda name: value_of[name])
-    return [compared for compared in comparison.scores if best in compared.names]
+    if not value_of:
+        return []
+    if benchmark.direction(score) == LOWER:
+        best = min(value_of, key=lambda name: value_of[name])
+    else:
+        best = max(value_of, key=lambda name: value_of[name])
+    return [pair for pair in comparison.scores if best in pair.names]
 
 
 def letters_of(comparison: Comparison) -> dict[str, str]:
@@ -151,22 +164,26 @@ def table_of(name: str, compared: Sequence[Compared], comparison: Comparison, be
     letters = letters_of(comparison)
     rows = []
     for pair in compared:
-        row: list[Cell] = [pair.score, "-".join(letters[run] for run in pair.names)]
+        first, second = pair.names
+        row: list[Cell] = [pair.score, f"{letters[first]}-{letters[second]}"]
         row += cells_of(pair, benchmark)
         row.append(p_value(pair.holm))
-        row.append(letters[pair.better] if pair.better else None)
+        if pair.better:
+            row.append(letters[pair.better])
+        else:
+            row.append(None)
         rows.append(row)
     header = ["score", "runs", "1st", "2nd", "diff", "Holm p", "better"]
     return Table(name, header, rows, left=2, intervals=("diff",))
 
 
-def cells_of(compared: Compared, benchmark: Benchmark) -> list[Cell]:
+def cells_of(pair: Compared, benchmark: Benchmark) -> list[Cell]:
     """Return both scores and their difference."""
-    is_points = benchmark.is_points(compared.score)
-    cells: list[Cell] = [scored(value, is_points) for value in compared.values]
-    ends = (compared.by.low, compared.by.high)
-    cells.append(gap(compared.by.value, is_points, ends))
-    return cells
+    is_points = benchmark.is_points(pair.score)
+    first, second = pair.values
+    ends = (pair.by.low, pair.by.high)
+    difference = gap(pair.by.value, is_points, ends)
+    return [scored(first, is_points), scored(second, is_points), difference]
 
 
 def p_value(value: float) -> Number:

@@ -114,7 +114,10 @@ def folder_names(runs: Iterable[Run]) -> list[str]:
 
 def check_options(options: Values) -> None:
     """Check that options can be written, before anything is scored."""
-    _in_json({name: value for name, value in options.items() if name not in HERE})
+    written = dict(options)
+    for name in HERE:
+        written.pop(name, None)
+    _in_json(written)
 
 
 def _write(run: Run, folder: Path) -> None:
@@ -154,7 +157,9 @@ def _facts(run: Run, folder: Path) -> dict[str, Any]:
     """Return what `run.json` says; files that options name are copied to the folder."""
     matched = run.ready.matched
     columns = run.columns
-    whole = {name: value for name, value in run.ready.inputs.items() if name not in columns}
+    inputs = dict(run.ready.inputs)
+    for name in columns:  # these stand in the rows
+        del inputs[name]
     facts = {
         "form": FORM,
         "benchmark": run.benchmark.name,
@@ -171,14 +176,13 @@ def _facts(run: Run, folder: Path) -> dict[str, Any]:
     # the prompts that the responses say were asked, each with its number of responses
     facts["asked"] = Counter(matched.asked).most_common(MOST_ASKED)
     facts["voters"] = None
-    facts["grader"] = None
     if run.record.poll:
         facts["voters"] = run.record.poll.metadata
-    judge = run.record.judge
-    if judge:
-        facts["grader"] = (judge.key, judge.greedy)
+    facts["grader"] = None
+    if run.record.judge:
+        facts["grader"] = (run.record.judge.key, run.record.judge.greedy)
     facts["options"] = _with_copies(run.benchmark, run.options, folder)
-    facts[INPUTS] = _with_copies(run.benchmark, whole, folder)
+    facts[INPUTS] = _with_copies(run.benchmark, inputs, folder)
     return facts
 
 
@@ -235,7 +239,8 @@ def _with_undefined(value: Any, scores: Collection[str], name: str = "") -> Any:
         return {key: _with_undefined(entry, scores, key) for key, entry in value.items()}
     if isinstance(value, list):
         return [_with_undefined(entry, scores, name) for entry in value]
-    if value is None and name.partition("/")[0] in scores:
+    score, _, _ = name.partition("/")
+    if value is None and score in scores:
         return math.nan
     return value
 
@@ -255,12 +260,12 @@ def _with_paths(benchmark: Benchmark, options: Values, folder: Path) -> dict[str
 
 def _with_files(benchmark: Benchmark, options: Values, change: Callable[[str, str], str]) -> dict[str, Any]:
     """Return options with the names of files changed."""
-    changed_options = dict(options)
+    with_files = dict(options)
     for option in benchmark.options:
         value = options.get(option.name)
         if option.metavar == "FILE" and isinstance(value, str | Path):
-            changed_options[option.name] = change(option.name, str(value))
-    return changed_options
+            with_files[option.name] = change(option.name, str(value))
+    return with_files
 
 
 def _copied(folder: Path, name: str, file: str) -> str:
@@ -268,8 +273,9 @@ def _copied(folder: Path, name: str, file: str) -> str:
     source = path_of(file)
     if not source.is_file():
         return file
-    packed = PACKED if file.lower().endswith(PACKED) else ""
-    copy = f"{FILES}/{name}{ending(source)}{packed}"
+    copy = f"{FILES}/{name}{ending(source)}"
+    if file.lower().endswith(PACKED):
+        copy += PACKED
     (folder / FILES).mkdir(exist_ok=True)
     shutil.copyfile(source, folder / copy)
     return copy
@@ -302,17 +308,20 @@ def folders(paths: Sequence[str | Path]) -> list[Path]:
             raise RunError(
                 f"There is no run in {folder}; expected a folder that `halluscope score NAME ... --out FOLDER` wrote."
             )
-        runs += sorted(file.parent for file in files)
+        for file in sorted(files):
+            runs.append(file.parent)
     return runs
 
 
 def checked(paths: Sequence[str | Path]) -> dict[str, Run]:
     """Read runs, each as `check` does, by their names, or by their folders where names are the same."""
     by_folder = {folder: check(folder) for folder in folders(paths)}
-    names = [run.name for run in by_folder.values()]
+    same_name = Counter(run.name for run in by_folder.values())
     runs = {}
     for folder, run in by_folder.items():
-        name = run.name if names.count(run.name) == 1 else str(folder)
+        name = run.name
+        if same_name[name] > 1:
+            name = str(folder)
         runs[name] = run
     return runs
 
@@ -376,25 +385,27 @@ def _check_version(folder: Path, facts: Values) -> None:
 def _read(folder: Path, facts: Values) -> Run:
     benchmark = registry.benchmark(facts["benchmark"])
     key = registry.first_dataset(benchmark).key
-    lines = [item for _, item in json_rows(folder / ITEMS)]
-    matched: Matched[Any] = Matched(
-        facts["responses"],
-        [SimpleNamespace(**{column: line[column] for column in key}) for line in lines],
-        [line[RESPONSE] for line in lines],
-        **facts["matched"],
-    )
     inputs = _with_paths(benchmark, facts[INPUTS], folder)
+    lines = []
+    rows = []
+    responses = []
+    found = []
+    for _, line in json_rows(folder / ITEMS):
+        lines.append(line)
+        rows.append(SimpleNamespace(**{column: line[column] for column in key}))
+        responses.append(line[RESPONSE])
+        found.append(_found(line))
     for name in lines[0][INPUTS]:
         inputs[name] = [line[INPUTS][name] for line in lines]
     scores = Result(_with_undefined(read_json(folder / SCORES), benchmark.scores))
     del scores["responses"]
     return Run(
         benchmark,
-        Ready(matched, inputs),
+        Ready(Matched(facts["responses"], rows, responses, **facts["matched"]), inputs),
         _with_paths(benchmark, facts["options"], folder),
         record=_read_record(folder, facts, lines),
         scores=scores,
-        found=[_found(line) for line in lines],
+        found=found,
         about=facts,
     )
 
@@ -406,17 +417,23 @@ def _read_record(folder: Path, facts: Values, lines: Sequence[Values]) -> Record
         record.poll = VoteResult.read([line[BALLOTS] for line in lines], facts["voters"])
     if facts["grader"]:
         key, greedy = facts["grader"]
-        record.read(KnownJudge(key, greedy), (reply for _, reply in json_rows(folder / REPLIES)))
+        replies = (reply for _, reply in json_rows(folder / REPLIES))
+        record.read(KnownJudge(key, greedy), replies)
     return record
 
 
 def _found(line: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was found in a row, with the columns that identify it."""
-    return {name: value for name, value in line.items() if name not in (RESPONSE, BALLOTS, INPUTS)}
+    found = dict(line)
+    for name in (RESPONSE, BALLOTS, INPUTS):
+        found.pop(name, None)
+    return found
 
 
 def view(run: Run) -> list[Item]:
     """Return a run's rows as they are shown."""
     rows = [jsonable(item) for item in items(run)]
-    voters = run.record.poll.metadata if run.record.poll else None
+    voters = None
+    if run.record.poll:
+        voters = run.record.poll.metadata
     return list(run.benchmark.module("report").items(rows, run.options, voters))

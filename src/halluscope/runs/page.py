@@ -170,7 +170,8 @@ def shown_result(
     rows = _rows_with_ids(benchmark, references, columns)
     matched = Matched(name, rows, responses, "", len(rows))
     ready = Ready(matched, {"references": references, **columns})
-    scores = Result({key: value for key, value in result.items() if key != benchmark.items})
+    scores = Result(result)
+    del scores[benchmark.items]
     run = Run(
         benchmark=benchmark,
         ready=ready,
@@ -232,8 +233,10 @@ def _rows_with_ids(benchmark: Benchmark, references: Sequence[Any], columns: Val
                 value = getattr(reference, part)
             elif column is not None:
                 value = column[index]
+            elif part in dataset.id:
+                value = index
             else:
-                value = index if part in dataset.id else ""
+                value = ""
             setattr(row, part, value)
         rows.append(row)
     return rows
@@ -538,8 +541,7 @@ def _tables(
     """Return tables, each with the notes that follow it except signatures, which are shown elsewhere."""
     options = models[0].options
     results: Named = [(model.name, with_choices(benchmark, model.scores, model.options)) for model in models]
-    if compared:
-        results = with_best(results, compared)
+    results = with_best(results, compared)
     parts: list[Table | Notes] = list(of_results(benchmark, results, options))
     if compared:
         parts += of_differences(compared, benchmark)

@@ -71,14 +71,22 @@ def report(
     """
     benchmark = runs[0].benchmark
     if names:
-        return _of_names(benchmark, results, runs, resampling, style, names)
+        score = principal(benchmark, [result for _, result in results])
+        if score in names and style in (MARKDOWN, LATEX):  # bold is for what is pasted
+            verdict = _verdict(results, runs, resampling)
+            results = with_best(results, verdict.comparison)
+        return _of_names(benchmark, results, names)
     verdict = _verdict(results, runs, resampling)
-    if verdict.comparison:
-        results = with_best(results, verdict.comparison)
+    results = with_best(results, verdict.comparison)
     is_every = _is_every(runs)
-    rows = runs[0].ready.matched.rows
-    details = everything or style != TABLE
-    parts = of_results(benchmark, results, options, rows, is_every, details)
+    parts = of_results(
+        benchmark,
+        results,
+        options,
+        rows=runs[0].ready.matched.rows,
+        every=is_every,
+        details=everything or style != TABLE,
+    )
     parts += of_each(benchmark, results, options)
     parts += notes(list(of_stated(benchmark, results)))
     parts += of_thoughts(results)
@@ -92,25 +100,24 @@ def report(
     if with_published:
         parts += beside(benchmark, results, options)
     if style == LATEX and not everything:
-        tables = [part for part in parts if isinstance(part, Table)]
-        parts = [part for part in parts if part not in tables[1:]]
+        return _with_one_table(parts)
     return parts
 
 
-def _of_names(
-    benchmark: Benchmark,
-    results: Named,
-    runs: Sequence[Run],
-    resampling: Bootstrap,
-    style: str,
-    names: Sequence[str],
-) -> list[Table | Notes]:
-    """Return one table of these scores, with the best principal score in bold where it may be pasted."""
-    score = principal(benchmark, [result for _, result in results])
-    if score in names and style in (MARKDOWN, LATEX):
-        comparison = _verdict(results, runs, resampling).comparison
-        if comparison:
-            results = with_best(results, comparison)
+def _with_one_table(parts: Sequence[Table | Notes]) -> Report:
+    """Return a report without the tables after the first."""
+    kept: list[Table | Notes] = []
+    has_table = False
+    for part in parts:
+        is_table = isinstance(part, Table)
+        if not is_table or not has_table:
+            kept.append(part)
+        has_table = has_table or is_table
+    return kept
+
+
+def _of_names(benchmark: Benchmark, results: Named, names: Sequence[str]) -> list[Table | Notes]:
+    """Return one table of these scores."""
     parts: list[Table | Notes] = [of_scores(benchmark, results, names)]
     parts += of_thoughts(results)
     parts += without_intervals(benchmark, results)
@@ -140,7 +147,7 @@ def _verdict(results: Named, runs: Sequence[Run], resampling: Bootstrap) -> _Ver
         return _Verdict()
     benchmark = runs[0].benchmark
     by_name = {run.name: run for run in runs}
-    in_order = {name: by_name[name] for name, _ in best_first(benchmark, results)}
+    in_order = {name: by_name[name] for name in _names_best_first(benchmark, results)}
     try:
         comparison = compare(in_order, [], resampling, in_parts=False)
     except RunError as error:
@@ -151,8 +158,14 @@ def _verdict(results: Named, runs: Sequence[Run], resampling: Bootstrap) -> _Ver
     return _Verdict([Notes(lines)], [letters, differences], comparison)
 
 
-def with_best(results: Named, comparison: Comparison) -> Named:
+def _names_best_first(benchmark: Benchmark, results: Named) -> list[str]:
+    return [name for name, _ in best_first(benchmark, results)]
+
+
+def with_best(results: Named, comparison: Comparison | None) -> Named:
     """Have the score by which models are compared highlighted of the best one."""
+    if comparison is None:
+        return results
     best = winner(comparison)
     marked = []
     for name, result in results:
@@ -176,9 +189,12 @@ def of_scores(benchmark: Benchmark, results: Named, names: Sequence[str] = ()) -
                 known[score] = None
         scores["interval"] = dict(flat(result.get("interval", {})))
         flat_results.append((name, scores))
-    unknown = [name for name in names if name not in known]
-    check_names("There is no score", unknown, [score for score in known if "/" not in score])
-    columns = list(names) or [score for score in benchmark.scores if score in known]
+    columns = list(names)
+    if names:
+        unknown = [name for name in names if name not in known]
+        check_names("There is no score", unknown, [score for score in known if "/" not in score])
+    else:
+        columns = [score for score in benchmark.scores if score in known]
     return table(flat_results, columns, benchmark.is_points, turned=not names, intervals=columns)
 
 
@@ -201,7 +217,10 @@ def of_results(
     parts = list(view.report(counted(results), rows=rows, every=every, details=details, **options))
     parts += without_intervals(benchmark, results)
     lines = []
-    few = [name for name, result in results if has_few(result)]
+    few = []
+    for name, result in results:
+        if has_few(result):
+            few.append(name)
     if few:
         lines.append(f"Too few rows for intervals (fewer than {FEWEST}): {', '.join(few)}.")
     lines += of_other_rows(results)
@@ -217,7 +236,7 @@ def _in_one_table(
     """
     first_score = principal(benchmark, [result for _, result in results])
     scores = _first_shown(benchmark, results, first_score)
-    order = [name for name, _ in best_first(benchmark, results)]
+    order = _names_best_first(benchmark, results)
     ranking = _joined([of_scores(benchmark, results, scores)], order)
     tables = []
     rest = []
@@ -258,9 +277,13 @@ def _joined(tables: Sequence[Table], order: Sequence[str]) -> Table:
     header: list[str] = []
     intervals: list[str] = []
     cells: dict[tuple[str, str], Cell] = {}  # by the name of the result, and the column
+    is_turned = False
     for part in tables:
+        is_turned = is_turned or part.turned
         intervals += part.intervals
-        header += [column for column in part.header if column not in header]
+        for column in part.header:
+            if column not in header:
+                header.append(column)
         for row in part.rows:
             name = str(row[0])
             if name not in names:
@@ -273,13 +296,15 @@ def _joined(tables: Sequence[Table], order: Sequence[str]) -> Table:
             rows.append([cells.get((name, column)) for column in header])
     if len(tables) == 1:
         return tables[0]._replace(rows=rows)
-    is_turned = any(part.turned for part in tables)
     return Table(tables[0].name, header, rows, ranked=True, turned=is_turned, intervals=intervals)
 
 
 def signatures(results: Named) -> list[Notes]:
     """Return the signature of each result as notes."""
-    return below({name: [f"signature: {result[SIGNATURE]}"] for name, result in results})
+    lines = {}
+    for name, result in results:
+        lines[name] = [f"signature: {result[SIGNATURE]}"]
+    return below(lines)
 
 
 # What papers print
@@ -300,7 +325,10 @@ def beside(benchmark: Benchmark, results: Named, options: Values) -> list[Table 
             parts.append(published.table(paper, benchmark))
         if benchmark.judges and benchmark.judges.published:
             parts.append(Notes([benchmark.judges.of_published]))
-        parts += below({name: published.how(result) for name, result in results})
+        ways = {}
+        for name, result in results:
+            ways[name] = published.how(result)
+        parts += below(ways)
     computed = published.computed(benchmark, results)
     if computed:
         parts.append(computed)

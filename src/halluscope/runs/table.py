@@ -100,26 +100,28 @@ def table(paths: Sequence[str | Path], preset: str = "", scores: Sequence[str] =
         check_names("There is no preset", [preset], presets())
     runs = {folder: check(folder) for folder in folders(paths)}
     groups = groups_of(runs)
-    models = list(dict.fromkeys(run.name for run in runs.values()))
     parts = list(parts_of(groups, preset, scores))
     for part in parts:
         check_alike(part)
 
+    cells: dict[str, list[Cell]] = {}  # model -> its row of the table
+    values: dict[str, dict[str, Any]] = {}  # model -> its scores
+    for run in runs.values():
+        cells[run.name] = [run.name]
+        values[run.name] = {}
     header = ["model"]
-    rows: list[list[Cell]] = [[model] for model in models]
-    values: dict[str, dict[str, Any]] = {model: {} for model in models}
     for part in parts:
         compared = on_common_rows(part)
         for column in part.columns:
             header.append(part.head(column))
             best = best_of(part, column, compared)
-            for row, model in zip(rows, models, strict=True):
+            for model, row in cells.items():
                 number = part.number(column, model)
                 values[model][f"{part.name}/{column.score}"] = number.value
                 row.append(number._replace(best=model == best))
-    scores_of_models = Table("scores", header, rows, ranked=True, intervals=header[1:])
+    scores_of_models = Table("scores", header, list(cells.values()), ranked=True, intervals=header[1:])
     report: Report = [scores_of_models, Notes(list(notes(parts, groups, preset)))]
-    return Printed(values, report, [{"model": model, **values[model]} for model in models])
+    return Printed(values, report, [{"model": model} | values[model] for model in values])
 
 
 # Which runs, which columns
@@ -183,9 +185,9 @@ def of_preset(groups: Sequence[Columns], preset: str) -> Iterator[Columns]:
     """Yield the columns that a preset shows."""
     parts = [group for group in groups if preset in group.benchmark.presets]
     if not parts:
-        names = ", ".join(benchmark.name for benchmark in presets()[preset])
+        names = [benchmark.name for benchmark in presets()[preset]]
         raise RunError(
-            f"No run is of a benchmark that the preset {preset!r} shows; expected runs of {names}."
+            f"No run is of a benchmark that the preset {preset!r} shows; expected runs of {', '.join(names)}."
         )
     parts.sort(key=lambda group: group.benchmark.presets[preset].place)
     for group in parts:
@@ -221,41 +223,52 @@ def check_alike(part: Columns) -> None:
     """Refuse models that were asked or scored in different ways."""
     kinds: dict[tuple[tuple[str, str], ...], list[str]] = {}  # how runs were scored -> their models
     for model, run in part.runs.items():
-        choices = [(key, value) for key, value in run.keys.items() if key not in MAY_DIFFER]
-        kinds.setdefault(tuple(sorted(choices)), []).append(model)
+        choices = sorted(choices_of(run).items())
+        kinds.setdefault(tuple(choices), []).append(model)
     if len(kinds) < 2:
         return
     lines = [f"The runs of {part.title} cannot stand in one column:"]
-    differing = differing_keys(part)
-    for key in differing:
-        values: dict[str, list[str]] = {}
-        for model, run in part.runs.items():
-            values.setdefault(run.keys.get(key, "not set"), []).append(model)
-        texts = [f"{value} ({', '.join(map(one_line, models))})" for value, models in values.items()]
+    advice = "Score all with the same options, or make a table of each kind"
+    for key, models_by_value in differing_choices(part).items():
+        texts = []
+        for value, models in models_by_value.items():
+            texts.append(f"{value} ({', '.join(map(one_line, models))})")
         lines.append(f"{key} is {' and '.join(texts)}: {ROWS.get(key, CONVENTION)}.")
-    if any(key in ROWS for key in differing):
-        lines.append("Score responses to the same images and questions, or make a table of each kind:")
-    else:
-        lines.append("Score all with the same options, or make a table of each kind:")
+        if key in ROWS:
+            advice = "Score responses to the same images and questions, or make a table of each kind"
     if len(kinds) > FEW_KINDS:
-        lines[-1] = lines[-1].removesuffix(":") + ", by the folders of its runs."
-    else:
-        for models in kinds.values():
-            words = ["table"]
-            words += [str(part.folders[model]) for model in models]
-            lines.append(f"`{typed(words)}`")
+        lines.append(f"{advice}, by the folders of its runs.")
+        raise RunError("\n".join(lines))
+    lines.append(f"{advice}:")
+    for models in kinds.values():
+        words = ["table"]
+        for model in models:
+            words.append(str(part.folders[model]))
+        lines.append(f"`{typed(words)}`")
     raise RunError("\n".join(lines))
 
 
-def differing_keys(part: Columns) -> list[str]:
-    """Return the keys of the signature in which runs differ, though they may not."""
-    keys: list[str] = []
+def choices_of(run: Run) -> dict[str, str]:
+    """Return the keys of a run's signature that have to be the same in a column, with their values."""
+    choices = run.keys
+    for key in MAY_DIFFER:
+        choices.pop(key, None)
+    return choices
+
+
+def differing_choices(part: Columns) -> dict[str, dict[str, list[str]]]:
+    """Return the choices in which runs differ: key of the signature -> its values -> the models that have each."""
+    keys: dict[str, None] = {}
     for run in part.runs.values():
-        keys += [key for key in run.keys if key not in MAY_DIFFER and key not in keys]
-    differing = []
+        keys.update(dict.fromkeys(choices_of(run)))
+    differing = {}
     for key in keys:
-        if len({run.keys.get(key) for run in part.runs.values()}) > 1:
-            differing.append(key)
+        models_by_value: dict[str, list[str]] = {}
+        for model, run in part.runs.items():
+            value = run.keys.get(key, "not set")
+            models_by_value.setdefault(value, []).append(model)
+        if len(models_by_value) > 1:
+            differing[key] = models_by_value
     return differing
 
 
@@ -282,11 +295,12 @@ def best_of(part: Columns, column: Column, compared: Mapping[str, Rescored]) -> 
     if len(known) < 2:
         return ""
     ranking = sorted(known, key=lambda model: known[model], reverse=direction == HIGHER)
-    runs = {model: compared[model] for model in ranking}
-    pairs = compare_each_two(runs, [column.score], level=0.95)
+    best = ranking[0]
+    next_best = ranking[1]
+    pairs = compare_each_two({model: compared[model] for model in ranking}, [column.score], level=0.95)
     for pair in corrected(part.benchmark, pairs, level=0.95):
-        if pair.names == (ranking[0], ranking[1]) and pair.better == ranking[0]:
-            return ranking[0]
+        if pair.names == (best, next_best) and pair.better == best:
+            return best
     return ""
 
 
@@ -315,7 +329,7 @@ def notes(parts: Sequence[Columns], groups: Sequence[Columns], preset: str) -> I
 def notes_on(part: Columns) -> Iterator[str]:
     """Yield how a benchmark's scores were made, and which are undefined."""
     first = next(iter(part.runs.values()))
-    choices = [f"{key} {value}" for key, value in first.keys.items() if key not in MAY_DIFFER]
+    choices = [f"{key} {value}" for key, value in choices_of(first).items()]
     yield f"{part.title}: {', '.join(choices)}"
     lengths = []
     other_prompts = []

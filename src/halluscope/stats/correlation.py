@@ -55,8 +55,11 @@ def correlations(first: Scores, second: Scores, resampling: Bootstrap) -> dict[s
         import scipy.stats
     x = np.array(first, dtype=float)
     y = np.array(second, dtype=float)
+    result = {}
     if undefined(x, y):
-        return {name: dict.fromkeys(("value", "low", "high"), np.nan) for name in COEFFICIENTS}
+        for name in COEFFICIENTS:
+            result[name] = {"value": np.nan, "low": np.nan, "high": np.nan}
+        return result
 
     models = _resampled_models(x, y, resampling)
     at_once = AT_ONCE // (len(x) * min(len(x), MOST_IN_PAIRS)) + 1
@@ -65,7 +68,6 @@ def correlations(first: Scores, second: Scores, resampling: Bootstrap) -> dict[s
         block = models[first_row : first_row + at_once]
         blocks.append(_coefficients(x[block], y[block], scipy.stats))
 
-    result = {}
     for name, values in zip(COEFFICIENTS, np.concatenate(blocks, axis=1), strict=True):
         low, high = resampling.interval(values[1:])
         result[name] = {"value": float(values[0]), "low": low, "high": high}
@@ -214,7 +216,8 @@ def _fits_from_another_row(predicted: NDArray[np.float32], present: NDArray[np.f
     transformed = np.fft.rfft(present).conj()
     rows = len(present)
     forwards = np.fft.irfft(np.fft.rfft(predicted) * transformed, rows)
-    backwards = np.fft.irfft(np.fft.rfft(predicted[::-1]) * transformed, rows)
+    reversed_rows = predicted[::-1]
+    backwards = np.fft.irfft(np.fft.rfft(reversed_rows) * transformed, rows)
     by_chance = np.sqrt((predicted**2).sum() * (present**2).sum() / rows)
     return bool(max(forwards.max(), backwards.max()) > CLEAR * by_chance)
 

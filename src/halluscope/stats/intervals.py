@@ -114,7 +114,10 @@ def blocks_of(counts: Counts) -> Iterator[Counts]:
 
 def total_of(counts: Counts) -> Counts:
     """Return the sums [1, ...] of counts [clusters, ...]."""
-    return {name: table.sum(axis=0, dtype=float)[np.newaxis] for name, table in counts.items()}
+    sums = {}
+    for name, table in counts.items():
+        sums[name] = table.sum(axis=0, keepdims=True, dtype=float)
+    return sums
 
 
 def leave_out(
@@ -137,8 +140,11 @@ def leave_out(
             [clusters].
     """
     values = score(total)
-    without: dict[str, list[Floats]] = {name: [] for name in values}
-    counting: dict[str, list[NDArray[np.bool_]]] = {name: [] for name in values}
+    without: dict[str, list[Floats]] = {}
+    counting: dict[str, list[NDArray[np.bool_]]] = {}
+    for name in values:
+        without[name] = []
+        counting[name] = []
     for block in blocks:
         rest = {name: total[name] - counts for name, counts in block.items()}
         scores_without = score(rest)

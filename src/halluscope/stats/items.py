@@ -51,7 +51,9 @@ def discrimination(right: Floats) -> Floats:
     mean_of_others = (right.sum(axis=1, keepdims=True) - right) / (rows - 1)
     away = right - right.mean(axis=0)
     others_away = mean_of_others - mean_of_others.mean(axis=0)
-    spread = np.sqrt((away**2).sum(axis=0) * (others_away**2).sum(axis=0))
+    squares = (away**2).sum(axis=0)
+    others_squares = (others_away**2).sum(axis=0)
+    spread = np.sqrt(squares * others_squares)
     spread = np.where(spread > ROUNDING, spread, 0)
     return ratio((away * others_away).sum(axis=0), spread)
 
@@ -66,8 +68,10 @@ def fitted(right: Floats) -> tuple[Floats, Floats] | None:
         return None
     with needs("Item response theory", "stats"):
         from girth import twopl_jml
-    answers = (right >= 0.5).T.astype(int)
-    is_mixed = (answers.min(axis=1) == 0) & (answers.max(axis=1) == 1)
+    answers = (right >= 0.5).T.astype(int)  # [rows, models]
+    some_wrong = answers.min(axis=1) == 0
+    some_right = answers.max(axis=1) == 1
+    is_mixed = some_wrong & some_right
     difficulties = np.full(len(answers), np.nan)
     discriminations = np.full(len(answers), np.nan)
     if is_mixed.any():

@@ -64,7 +64,9 @@ def linear(
 
     With `spread`, the slopes of class averages are scaled so that their squares add up to a variance.
     """
-    f_alphas = {f"f{beta:g}": 1 / (1 + beta**2) for beta in betas}
+    f_alphas = {}
+    for beta in betas:
+        f_alphas[f"f{beta:g}"] = 1 / (1 + beta**2)
     scores: dict[str, Linear] = {}
     scores["precision_all"] = _pooled(totals, 1.0)
     scores["recall_all"] = _pooled(totals, 0.0)
@@ -92,7 +94,8 @@ def _pooled(totals: Totals, alpha: float) -> Linear:
     whole = totals.whole(alpha).sum(keepdims=True)
     pooled = _mean(true, whole, alpha, whole != 0)
     classes = len(totals.true)
-    return Linear(pooled.value, np.repeat(pooled.slopes, classes, axis=1), np.zeros((2, classes)))
+    slopes = np.repeat(pooled.slopes, classes, axis=1)
+    return Linear(pooled.value, slopes, curves=np.zeros((2, classes)))
 
 
 def _mean(
@@ -122,7 +125,9 @@ def _mean(
     by_present = (alpha - 1) * rate * scale
     bend = alpha * scale / whole
     return Linear(
-        value, np.stack([by_true, by_predicted, by_present]), np.stack([-bend, alpha * rate * bend])
+        value,
+        slopes=np.stack([by_true, by_predicted, by_present]),
+        curves=np.stack([-bend, alpha * rate * bend]),
     )
 
 

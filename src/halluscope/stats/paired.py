@@ -150,7 +150,7 @@ def ratio_differences(first: Tally, second: Tally, level: float = 0.95) -> dict[
     differences = {}
     tested = {}
     for name in first:
-        counts = np.stack([*first[name], *second[name]]).astype(float)
+        counts = np.stack(first[name] + second[name]).astype(float)
         part1, whole1, part2, whole2 = counts.sum(axis=1)
         differences[name] = Difference(float(ratio(part1, whole1) - ratio(part2, whole2)))
         defined = (counts[[WHOLE1, WHOLE2]] > 0).sum(axis=1)
@@ -234,7 +234,9 @@ class RatioPairs:
     def variance(self, apart: Floats) -> Floats:
         """Return the variance of the difference if the true one is `apart`: [scores]."""
         second = (self.part1 + self.part2 - self.whole1 * apart) / (self.whole1 + self.whole2)
-        second = np.clip(second, np.maximum(0, -apart), np.minimum(1, 1 - apart))
+        least = np.maximum(0, -apart)
+        most = np.minimum(1, 1 - apart)
+        second = np.clip(second, least, most)
         variance: Floats = self.scale * self._binomial(second + apart, second)
         return variance
 
@@ -262,7 +264,8 @@ class RatioPairs:
     def p(self) -> list[float]:
         """Return the two-sided p value of no difference: [scores]."""
         zero = np.zeros(len(self.value))
-        squared_errors = np.divide(self.value**2, self.variance(zero), out=zero.copy(), where=self.value != 0)
+        is_apart = self.value != 0
+        squared_errors = np.divide(self.value**2, self.variance(zero), out=zero.copy(), where=is_apart)
         return [math.erfc(math.sqrt(squared / 2)) for squared in squared_errors.tolist()]
 
 
@@ -273,7 +276,8 @@ def can_differ(first: Tally, second: Tally, by_chance: float) -> list[str]:
         if score not in second:
             continue
         is_different = (np.stack(first[score]) != np.stack(second[score])).any(axis=0)
-        if 2.0 ** (1 - is_different.sum()) < by_chance:
+        all_favour_one = 2.0 ** (1 - is_different.sum())
+        if all_favour_one < by_chance:
             scores.append(score)
     return scores
 

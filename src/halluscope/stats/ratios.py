@@ -34,13 +34,15 @@ def f_of_means(precision: Floats, recall: Floats, beta: float) -> Floats:
     >>> [float(f_of_means(np.array(p), np.array(0.0), 1.0)) for p in (0.0, np.nan)]
     [0.0, nan]
     """
-    return np.where((precision == 0) & (recall == 0), 0.0, f_score(precision, recall, beta))
+    are_both_zero = (precision == 0) & (recall == 0)
+    return np.where(are_both_zero, 0.0, f_score(precision, recall, beta))
 
 
 def defined_mean(values: Floats) -> Floats:
     """Return the mean over the last axis of the defined values."""
-    defined = ~np.isnan(values)
-    return np.asarray(ratio(np.where(defined, values, 0.0).sum(axis=-1), defined.sum(axis=-1)))
+    is_defined = ~np.isnan(values)
+    total = np.where(is_defined, values, 0.0).sum(axis=-1)
+    return np.asarray(ratio(total, is_defined.sum(axis=-1)))
 
 
 def wilson(count: int, total: int, level: float = 0.95) -> tuple[float, float]:
@@ -65,7 +67,8 @@ def wilson_of(share: float, rows: float, z: float) -> tuple[float, float]:
     """Return the ends of Wilson's interval of a share of so many rows, z standard errors from it."""
     spread = z * z / rows
     middle = (share + spread / 2) / (1 + spread)
-    half = math.sqrt(share * (1 - share) * spread + spread * spread / 4) / (1 + spread)
+    variance = share * (1 - share)
+    half = math.sqrt(variance * spread + spread * spread / 4) / (1 + spread)
     return middle - half, middle + half
 
 

@@ -21,8 +21,11 @@ Tally = Mapping[str, tuple[Ints | Floats, Ints | Floats]]
 
 def counts_of(tally: Tally) -> dict[str, Floats]:
     """Return the parts and wholes of all scores: [clusters, scores]."""
-    parts = [part for part, _ in tally.values()]
-    wholes = [whole for _, whole in tally.values()]
+    parts = []
+    wholes = []
+    for part, whole in tally.values():
+        parts.append(part)
+        wholes.append(whole)
     return {"part": np.stack(parts, axis=1), "whole": np.stack(wholes, axis=1)}
 
 
@@ -43,13 +46,20 @@ def scores_of(tally: Tally) -> dict[str, float]:
 def rows_of(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
     """Return the rows of a table that is given by its columns."""
     values = [column.tolist() for column in columns.values()]
-    return [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
+    rows = []
+    for row in zip(*values, strict=True):
+        rows.append(dict(zip(columns, row, strict=True)))
+    return rows
 
 
 def numbers(keys: Sequence[Hashable]) -> Ints:
     """Number keys by their first appearance: the cluster of each row."""
-    number_of = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    return np.array([number_of[key] for key in keys], dtype=np.int64)
+    number_of: dict[Hashable, int] = {}
+    row_numbers = []
+    for key in keys:
+        number = number_of.setdefault(key, len(number_of))
+        row_numbers.append(number)
+    return np.array(row_numbers, dtype=np.int64)
 
 
 def standard_error(values: ArrayLike, clusters: Sequence[Hashable]) -> float:

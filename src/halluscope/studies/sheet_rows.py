@@ -79,12 +79,12 @@ def draw(
     """
     table = images.table
     generator = random.Random(seed)
-    strata: dict[str, list[tuple[float, int]]] = defaultdict(
-        list
-    )  # a random number and the index of each row
+    # stratum -> a random number and the index of each of its rows
+    strata: dict[str, list[tuple[float, int]]] = defaultdict(list)
     for index, row in enumerate(table):
         strata[_stratum(row, index, stratum)].append((generator.random(), index))
-    whole("sample", sample, 1, max(map(len, strata.values())), "a number of rows")
+    most = max(len(rows) for rows in strata.values())
+    whole("sample", sample, 1, most, "a number of rows")
     stratum_of = {}  # index of a drawn row -> its stratum
     for name, rows in strata.items():
         for _, index in sorted(rows)[:sample]:
@@ -94,7 +94,8 @@ def draw(
         answered = _answered(responses, table[0])
     entries: list[Entry] = []
     for index, name in sorted(stratum_of.items()):
-        entry = {**identify(table[index], index), **images.entry(index)}
+        entry = identify(table[index], index)
+        entry.update(images.entry(index))
         if stratum is not None:
             entry["stratum"] = name
             entry["stratum_rows"] = str(len(strata[name]))
@@ -102,7 +103,8 @@ def draw(
             entries.append(entry)
             continue
         for model in sorted(answered.texts, key=lambda _: generator.random()):
-            entries.append({**entry, "model": model, "response": answered.response(model, table[index])})
+            response = answered.response(model, table[index])
+            entries.append(entry | {"model": model, "response": response})
     return entries
 
 

@@ -53,15 +53,21 @@ def given(
     for code in words.values():
         known[code] = code
         known[str(code)] = code
-    replies = [None if _is_code(verdict, known) else reply_of(verdict, ()) for verdict in verdicts]
-    if rows and all(reply is not None for reply in replies):
-        return Given(_read(name, replies, words, read), [GIVEN, *key], True)
+    replies = []
+    for verdict in verdicts:
+        if not _is_code(verdict, known):
+            replies.append(reply_of(verdict, ()))
+    if rows and len(replies) == rows and None not in replies:
+        codes = _read(name, replies, words, read)
+        return Given(codes, [GIVEN] + list(key), are_texts=True)
+    codes_of_rows = []
     for row, verdict in enumerate(verdicts):
         if not _is_code(verdict, known):
             raise ValueError(
                 f"{name}[{row}] is {short_repr(verdict)}; expected {expected}, or a judge's text in every row."
             )
-    return Given(np.array([[known[verdict] for verdict in verdicts]]), GIVEN, False)
+        codes_of_rows.append(known[verdict])
+    return Given(np.array([codes_of_rows]), GIVEN, are_texts=False)
 
 
 def _is_code(verdict: Any, known: Mapping[Any, int]) -> bool:
@@ -72,7 +78,10 @@ def _read(name: str, replies: Sequence[Any], words: Mapping[str, int], read: Rea
     codes = []
     for reply in replies:
         word = read(reply)
-        codes.append(UNREAD if word is None else words[word])
+        if word is None:
+            codes.append(UNREAD)
+        else:
+            codes.append(words[word])
     unread = codes.count(UNREAD)
     message = f"{unread:,} of the {len(codes):,} texts in {name} begin with no verdict ({', '.join(words)})."
     if unread == len(codes):

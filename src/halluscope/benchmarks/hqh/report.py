@@ -99,8 +99,10 @@ class HQHReport(JudgedReport):
 
     def badness(self, row: Values) -> float:
         """Return how many faults a response has."""
-        wrong = row["correct"] is False
-        return float(wrong + (row["extra_claims"] or 0))
+        faults = row["extra_claims"] or 0  # None if nobody looked for them
+        if row["correct"] is False:
+            faults += 1
+        return float(faults)
 
 
 VIEW = HQHReport()

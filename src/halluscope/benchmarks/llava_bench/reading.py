@@ -71,7 +71,8 @@ def pair_in(text: str) -> Verdict | None:
     match = PAIR.fullmatch(text)
     if match is None:
         return None
-    reference, model = float(match[1]), float(match[2])
+    reference = float(match[1])
+    model = float(match[2])
     if not (LOWEST <= reference <= HIGHEST and LOWEST <= model <= HIGHEST):
         return None
     return Verdict({REFERENCE: reference, MODEL: model})
@@ -87,8 +88,15 @@ def read_words(reply: str, response: str = "") -> Verdict | None:
     """
     if refusal_of_words(reply, response) is not None:
         return None
-    verdict = pair_in(first_line(reply))
-    return Verdict(verdict.numbers, {"reason": encodable(reply)}) if verdict else None
+    return with_reason(first_line(reply), reply)
+
+
+def with_reason(ratings: str, reply: str) -> Verdict | None:
+    """Return the verdict of two ratings in a reply, which is its reason; None if they are anything else."""
+    verdict = pair_in(ratings)
+    if verdict is None:
+        return None
+    return Verdict(verdict.numbers, {"reason": encodable(reply)})
 
 
 def refusal_of_words(reply: str, response: str = "") -> Refusal | None:
@@ -113,8 +121,7 @@ class Aspect:
     def read(self, reply: str, response: str = "") -> Verdict | None:
         if self.refusal(reply) is not None:
             return None
-        verdict = pair_in(self.lines(reply)[0])
-        return Verdict(verdict.numbers, {"reason": encodable(reply)}) if verdict else None
+        return with_reason(self.lines(reply)[0], reply)
 
     def refusal(self, reply: str, response: str = "") -> Refusal | None:
         lines = self.lines(reply)
@@ -214,8 +221,12 @@ def load_rule(path: str | Path) -> str:
     rules = read_json(file)
     prompts = []
     for name in RULES:
-        rule = rules.get(name) if isinstance(rules, Mapping) else None
-        prompt = rule.get("prompt") if isinstance(rule, Mapping) else None
+        rule = None
+        if isinstance(rules, Mapping):
+            rule = rules.get(name)
+        prompt = None
+        if isinstance(rule, Mapping):
+            prompt = rule.get("prompt")
         if not isinstance(prompt, str):
             raise ValueError(
                 f"{file} has no prompt {name}: it is {short_repr(rule)}; expected LLaVA's rule.json ({RULE_URL})."

@@ -57,8 +57,6 @@ KNOWN_QUESTIONS = {
     "mme-27-b9f451a9": "code_reasoning",
 }
 
-ENDINGS = {True: ".png", False: ".jpg"}  # whether a subtask is one of cognition -> how its images' names end
-
 # What follows a question: in the authors' files, and in LLaVA's
 INSTRUCTION = "Please answer yes or no."
 LLAVA_INSTRUCTION = "Answer the question using a single word or phrase."
@@ -143,7 +141,9 @@ def file_name_of(subtask: str, image: str) -> str:
     ('OCR/0001.jpg', 'code_reasoning/0001.png')
     """
     stem = Path(image).stem
-    return f"{subtask}/{stem}{ENDINGS[subtask in COGNITION]}"
+    if subtask in COGNITION:
+        return f"{subtask}/{stem}.png"
+    return f"{subtask}/{stem}.jpg"
 
 
 def in_order(rows: Sequence[Question]) -> list[Question]:

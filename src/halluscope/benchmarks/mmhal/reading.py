@@ -39,7 +39,7 @@ def refusal_of_words(reply: str, response: str) -> Refusal | None:
     ratings = {match[1] for match in RATING.finditer(reply)}
     if len(ratings) != 1:
         return Refusal(NO_RATING, f"it has {len(ratings)} different ratings")
-    if not ratings <= {*"0123456"}:
+    if not ratings <= set("0123456"):
         return Refusal(NO_RATING, f"it rates {short_repr(ratings.pop(), 20)}")
     begins = list(BEGINS_LINE.finditer(reply))
     if not begins:

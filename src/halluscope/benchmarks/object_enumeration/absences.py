@@ -34,8 +34,8 @@ def chances(together: Floats, present: NDArray[np.bool_], never: NDArray[np.bool
     if not present.any():
         return shares(np.where(never, 0.0, 1.0))
     rows = np.where(never, 0.0, together[present])
-    likely = shares(shares(rows).sum(axis=0))
-    return shares(likely**SHARPENED)
+    likely = shares(rows).sum(axis=0)  # each class that is present has the same weight
+    return shares(shares(likely) ** SHARPENED)
 
 
 def draw(image_id: int, probabilities: Floats) -> list[int]:

@@ -281,8 +281,10 @@ def row_of(sample: Sample, image: int, images: Images) -> dict[str, Any]:
 def count_row(row: Mapping[str, Any], counts: Counter[str]) -> None:
     """Add what a row holds to the counts."""
     counts["rows"] += 1
-    counts["rows_with_absences_alone"] += not row["objects"]
-    counts["rows_with_fewer_absences"] += len(row["absent"]) < NEGATIVES
+    if not row["objects"]:
+        counts["rows_with_absences_alone"] += 1
+    if len(row["absent"]) < NEGATIVES:
+        counts["rows_with_fewer_absences"] += 1
     counts["objects"] += len(row["objects"])
     counts["absences"] += len(row["absent"])
 

@@ -80,8 +80,11 @@ def _digest(text: str) -> str:
 
 def _published(texts: Sequence[str]) -> Published:
     """Return which published sampling begins with these questions; `UNPUBLISHED` if none does."""
-    entry = _versions()["heads"].get(_digest("\n".join(texts[:HEAD])))
-    return UNPUBLISHED if entry is None else Published(*entry)
+    head = "\n".join(texts[:HEAD])
+    entry = _versions()["heads"].get(_digest(head))
+    if entry is None:
+        return UNPUBLISHED
+    return Published(*entry)
 
 
 def first_line(text: str) -> str:
@@ -121,7 +124,10 @@ def _read_built(written: str) -> Iterator[ObjectQuestion]:
         rows = len(columns[COLUMNS[0]])
         cells = []
         for name in COLUMNS:
-            cells.append(columns[name] if name in columns else [OTHERWISE[name]] * rows)
+            if name in columns:
+                cells.append(columns[name])
+            else:
+                cells.append([OTHERWISE[name]] * rows)
         yield from map(ObjectQuestion, *cells)
 
 
@@ -138,7 +144,9 @@ def read_official(file: Readable, name: str) -> list[ObjectQuestion]:
     published = _published(_first_texts(rows)).name.lower()
     if REPOPE in published:
         name = published
-    labels = REPOPE if REPOPE in name else ""
+    labels = ""
+    if REPOPE in name:
+        labels = REPOPE
     sampling = _sampling_in(name)
     try:
         questions = [_question(row, where, sampling, labels) for where, row in rows]
@@ -156,7 +164,9 @@ def _labelled(rows: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
     present = set(adversarial[::2])
     labelled = []
     for where, row in rows:
-        label = "yes" if _image_and_text(row) in present else "no"
+        label = "no"
+        if _image_and_text(row) in present:
+            label = "yes"
         labelled.append((where, row | {"label": label}))
     return labelled
 
@@ -348,8 +358,8 @@ def version_of(questions: Sequence[ObjectQuestion | LeftOut], prompts: Sequence[
     misspelt: Counter[str] = Counter()
     for question, prompt in zip(questions, prompts, strict=True):
         text = prompt
-        if not text:
-            text = "" if isinstance(question, LeftOut) else question.question
+        if not prompt and not isinstance(question, LeftOut):
+            text = question.question
         if "imange" in text:
             misspelt[question.sampling] += 1
     versions = set()
@@ -375,7 +385,9 @@ def other_answers(question: ObjectQuestion) -> tuple[str, ...]:
     """Return POPE's answer to a question of RePOPE: POPE asks about COCO's present and absent objects in turns."""
     if question.labels != REPOPE or not question.sampling:
         return ()
-    return ("yes",) if question.question_id % 2 else ("no",)
+    if question.question_id % 2 == 1:
+        return ("yes",)
+    return ("no",)
 
 
 def are_corrected(questions: Sequence[ObjectQuestion], texts: Sequence[str | None]) -> bool:
@@ -420,10 +432,15 @@ def known_answers(questions: Sequence[str]) -> list[str]:
         # the first 2,910 random questions lack some absent objects, and RePOPE's lack some of each
         if published.rows != PER_SAMPLING:
             return answers + [""] * remaining
-        turn = 1 if "COCO" in published.name or "adversarial" in published.name else 3
+        turn = 3
+        if "COCO" in published.name or "adversarial" in published.name:
+            turn = 1
         for place in range(min(published.rows, remaining)):
             is_absent = place // turn % 2 == 1
-            answers.append("no" if is_absent else "yes")
+            if is_absent:
+                answers.append("no")
+            else:
+                answers.append("yes")
     return answers
 
 
@@ -450,7 +467,9 @@ def known(questions: Sequence[str]) -> tuple[str, str, bool] | None:
         if len(present) < published.rows:
             is_part = True
         first += published.rows
-    dataset = datasets.pop() if len(datasets) == 1 else ""
+    dataset = ""
+    if len(datasets) == 1:
+        dataset = datasets.pop()
     return "; ".join(descriptions), dataset, is_part
 
 

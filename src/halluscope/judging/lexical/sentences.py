@@ -65,11 +65,15 @@ class Candidate:
         self.definite = self._is_definite()
 
     def _is_definite(self) -> bool:
-        if self.words[self.begin] in GRAMMAR.counts and self.begin > self.opened:
+        first = self.words[self.begin]
+        if first in GRAMMAR.counts and self.begin > self.opened:
             has_determiner = self.words[self.begin - 1] in GRAMMAR.before_counts  # "the two dogs"
         else:
-            has_determiner = self.words[self.begin] in GRAMMAR.definite
-        return has_determiner or not self.sentence.possessive.isdisjoint(range(self.begin, self.index))
+            has_determiner = first in GRAMMAR.definite
+        if has_determiner:
+            return True
+        before_the_noun = range(self.begin, self.index)
+        return not self.sentence.possessive.isdisjoint(before_the_noun)  # "a man's dog"
 
     @property
     def is_the(self) -> bool:

@@ -203,9 +203,13 @@ class LanguageModelJudge(Voter):
         free, _ = self._torch.cuda.mem_get_info(self.device.index)
         width = self.config.hidden_size
         inner = getattr(self.config, "d_ff", None) or getattr(self.config, "intermediate_size", None)
-        # of a token: the widest layer's inputs and outputs, and the cache
-        numbers = 8 * width + 3 * (inner or 4 * width) + 2 * width * self.config.num_hidden_layers
-        in_memory = MEMORY_SHARE * free / (self.dtype.itemsize * numbers)
+        if not inner:
+            inner = 4 * width
+        # how many numbers a token takes
+        in_widest_layer = 8 * width + 3 * inner
+        in_cache = 2 * width * self.config.num_hidden_layers
+        bytes_of_token = self.dtype.itemsize * (in_widest_layer + in_cache)
+        in_memory = MEMORY_SHARE * free / bytes_of_token
         self.batch_tokens = int(min(65_536, max(1024, in_memory)))
 
     def close(self) -> None:

@@ -36,19 +36,25 @@ pip install 'halluscope[judge]', or write mine.jsonl yourself, a line per image:
 
 def shown() -> Shown:
     """Score the descriptions; each with what was found in it."""
-    rows = [
-        json.loads(line) for line in FOLDER.joinpath("descriptions.jsonl").read_text("utf-8").splitlines()
-    ]
-    texts, objects = ([row[name] for row in rows] for name in ("response", "objects"))
+    texts = []
+    objects = []
+    ids = []
+    for line in FOLDER.joinpath("descriptions.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        texts.append(row["response"])
+        objects.append(row["objects"])
+        ids.append(row["image_id"])
     result = compute(texts, objects, judges="lexical", bootstrap=RESAMPLES, per_image=True)
-    ids = [row["image_id"] for row in rows]
     return shown_result(result, texts, objects, "demo", image_ids=ids, judges="lexical")
 
 
 def pictures() -> dict[str, Picture]:
     """The picture of each description: its id -> a file of WebP."""
-    files = (file for file in FOLDER.iterdir() if file.name.endswith(".webp"))
-    return {file.name.removesuffix(".webp"): _picture(file.read_bytes()) for file in files}
+    pictures_by_id = {}
+    for file in FOLDER.iterdir():
+        if file.name.endswith(".webp"):
+            pictures_by_id[file.name.removesuffix(".webp")] = _picture(file.read_bytes())
+    return pictures_by_id
 
 
 def _picture(content: bytes) -> Picture:
