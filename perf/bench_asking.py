@@ -14,6 +14,7 @@ with judges that mostly agree.
 import random
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,9 @@ from timing import options
 ROOT = Path(__file__).parents[1]
 COSTS = (250, 780, 3000)
 COCO = load("coco")
-QUESTIONS = [question for row in PAPER.about(COCO) for question in row]
+QUESTIONS: list[Question] = []
+for template_questions in PAPER.about(COCO):
+    QUESTIONS += template_questions
 FIGURES = (
     "precision_all",
     "recall_all",
@@ -46,8 +49,23 @@ FIGURES = (
     "undefined_classes",
 )
 
-
 Answers = dict[tuple[str, Question], int]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Descriptions, and the classes that are in each image."""
+
+    texts: list[str]
+    labels: list[list[str]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """The scores of a run, and what it asked."""
+
+    scores: dict[str, Any]
+    cost: int  # the number of questions, each weighted by its judge's cost
 
 
 class Recorded:
@@ -56,11 +74,13 @@ class Recorded:
     stored = False
 
     def __init__(self, key: str, answers: Answers) -> None:
-        self.key, self.asked, self._answers = key, 0, answers
+        self.key = key
+        self.questions = 0
+        self._answers = answers
 
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
         """Return the recorded votes."""
-        self.asked += len(pairs)
+        self.questions += len(pairs)
         codes = [self._answers[texts[text], questions[question]] for text, question in pairs.tolist()]
         yield np.arange(len(pairs)), np.array(codes, dtype=np.int8)
 
@@ -68,69 +88,80 @@ class Recorded:
         """Do nothing: there is nothing to free."""
 
 
-def answers_of(judge: Voter, texts: Sequence[str]) -> Answers:
+def main() -> None:
+    """Print the ratios of work."""
+    arguments = options(__doc__, "upstream", texts=12)
+    upstream = arguments.upstream
+    sample = real(upstream, arguments.texts) if upstream else made_up(arguments.texts)
+    tiny_t5 = weights.find(str(ROOT / "tests" / "tiny_t5" / "checkpoint"))
+    lexical = recorded(LexicalJudge(COCO), sample)
+    causal = recorded(CausalJudge(weights.find(smollm2()), device="cpu"), sample)
+    seq2seq = recorded(Seq2SeqJudge(tiny_t5, device="cpu"), sample)
+    compare("lexical, SmolLM2, tiny T5", [lexical, causal, seq2seq], sample)
+    compare("lexical, tiny T5, SmolLM2", [lexical, seq2seq, causal], sample)
+    compare("97 % unanimous (simulated)", unanimous(sample), sample)
+
+
+def recorded(judge: Voter, sample: Sample) -> Recorded:
     """Return a judge's votes on every question about every text."""
+    texts = list(dict.fromkeys(sample.texts))
     pairs = np.array(list(np.ndindex(len(texts), len(QUESTIONS))))
     answers = {}
     for rows, codes, *_ in judge.answer(texts, QUESTIONS, pairs):
         for (text, question), code in zip(pairs[rows].tolist(), codes.tolist(), strict=True):
             answers[texts[text], QUESTIONS[question]] = code
     judge.close()
-    return answers
+    return Recorded(judge.key, answers)
 
 
-def unanimous(texts: Sequence[str], labels: Sequence[Sequence[str]], share: float = 0.97) -> list[Recorded]:
+def unanimous(sample: Sample, share: float = 0.97) -> list[Recorded]:
     """Simulate three judges whose votes are unanimous on this share of cells, and find nine of ten present objects."""
     rng = np.random.default_rng(0)
-    answers: list[Answers] = [{}, {}, {}]
-    for text, objects in zip(texts, labels, strict=True):
+    judges: list[Answers] = [{}, {}, {}]
+    for text, objects in zip(sample.texts, sample.labels, strict=True):
         for name in COCO.classes:
-            said = (name in objects) == (rng.random() < 0.9) if name in objects else rng.random() < 0.02
-            agreed = rng.random() < share
-            for question in (one for one in QUESTIONS if one.object == name):
-                for of in answers:
-                    of[text, question] = int(said if agreed else rng.random() < 0.5)
-    return [Recorded(f"simulated-{i}", of) for i, of in enumerate(answers)]
+            chance_of_yes = 0.02
+            if name in objects:
+                chance_of_yes = 0.9
+            common_vote = rng.random() < chance_of_yes
+            is_unanimous = rng.random() < share
+            for question in QUESTIONS:
+                if question.object != name:
+                    continue
+                for answers in judges:
+                    vote = common_vote
+                    if not is_unanimous:
+                        vote = rng.random() < 0.5
+                    answers[text, question] = int(vote)
+    return [Recorded(f"simulated-{number}", answers) for number, answers in enumerate(judges)]
 
 
-def main() -> None:
-    """Print the ratios of work."""
-    given = options(__doc__, "upstream", texts=12)
-    texts, labels = real(given.upstream, given.texts) if given.upstream else made(given.texts)
-    tiny_t5 = weights.find(str(ROOT / "tests" / "tiny_t5" / "checkpoint"))
-    kinds: list[Voter] = [
-        LexicalJudge(COCO),
-        CausalJudge(weights.find(smollm2()), device="cpu"),
-        Seq2SeqJudge(tiny_t5, device="cpu"),
-    ]
-    unique = list(dict.fromkeys(texts))
-    lexical, causal, seq2seq = (Recorded(judge.key, answers_of(judge, unique)) for judge in kinds)
-    compare("lexical, SmolLM2, tiny T5", [lexical, causal, seq2seq], texts, labels)
-    compare("lexical, tiny T5, SmolLM2", [lexical, seq2seq, causal], texts, labels)
-    compare("97 % unanimous (simulated)", unanimous(texts, labels), texts, labels)
-
-
-def compare(name: str, judges: Sequence[Recorded], texts: list[str], labels: list[list[str]]) -> None:
+def compare(name: str, judges: Sequence[Recorded], sample: Sample) -> None:
     """Check that the scores are equal, and print how much less work is needed."""
     for agreement in (9, 5):
-        everything, all_scores = cost(judges, texts, labels, agreement, "all")
-        needed, scores = cost(judges, texts, labels, agreement, "needed")
-        equal = all(np.array_equal(all_scores[one], scores[one], equal_nan=True) for one in FIGURES)
-        assert equal, "the scores differ"
-        print(f"{name}; k = {agreement} of 9: {everything / needed:.1f} times less work, equal scores")
+        everything = run(judges, sample, agreement, "all")
+        needed = run(judges, sample, agreement, "needed")
+        for figure in FIGURES:
+            are_equal = np.array_equal(everything.scores[figure], needed.scores[figure], equal_nan=True)
+            assert are_equal, "the scores differ"
+        times = everything.cost / needed.cost
+        print(f"{name}; k = {agreement} of 9: {times:.1f} times less work, equal scores")
 
 
-def cost(
-    judges: Sequence[Recorded], texts: list[str], labels: list[list[str]], agreement: int, ask: str
-) -> tuple[int, dict[str, Any]]:
-    """Return the weighted number of questions, and the scores."""
+def run(judges: Sequence[Recorded], sample: Sample, agreement: int, which: str) -> Run:
+    """Score the sample."""
     for judge in judges:
-        judge.asked = 0
-    result = throne.compute(texts, labels, judges=judges, agreement=agreement, ask=ask, progress=False)
-    return sum(weight * judge.asked for weight, judge in zip(COSTS, judges, strict=True)), result
+        judge.questions = 0
+    scores = throne.compute(
+        sample.texts, sample.labels, judges=judges, agreement=agreement, ask=which, progress=False
+    )
+    cost = 0
+    for weight, judge in zip(COSTS, judges, strict=True):
+        cost += weight * judge.questions
+    return Run(scores, cost)
 
 
-def real(upstream: Path, number: int) -> tuple[list[str], list[list[str]]]:
+def real(upstream: Path, number: int) -> Sample:
     """Return descriptions by LLaVA-1.5, and what is in the images."""
     (ready,) = scoring.prepare(
         registry.benchmark("throne"),
@@ -139,17 +170,18 @@ def real(upstream: Path, number: int) -> tuple[list[str], list[list[str]]]:
         {},
         MatchingOptions(limit=number),
     )
-    return ready.matched.texts, [list(objects) for objects in ready.inputs["references"]]
+    return Sample(ready.matched.texts, [list(objects) for objects in ready.inputs["references"]])
 
 
-def made(number: int) -> tuple[list[str], list[list[str]]]:
+def made_up(number: int) -> Sample:
     """Return descriptions from the generator that the tiny T5 was trained on; each names one absent object."""
     sys.path.insert(0, str(ROOT))
     from tests.tiny_t5.descriptions import describe
 
     rng = random.Random(0)
-    said = [rng.sample(COCO.classes, rng.randint(2, 5)) for _ in range(number)]
-    return [describe(names, rng) for names in said], [names[1:] for names in said]
+    named = [rng.sample(COCO.classes, rng.randint(2, 5)) for _ in range(number)]
+    texts = [describe(classes, rng) for classes in named]
+    return Sample(texts, [classes[1:] for classes in named])
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ import os
 import resource
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import Image as Pillow
@@ -24,34 +24,6 @@ SIZE = (160, 120)
 ALL = 400_000  # requests
 PLAIN = 2000
 BASELINE = "the image in each row"
-
-
-def make_pictures(folder: Path) -> None:
-    """Write the images that `make_throne` asks for."""
-    folder.mkdir()
-    for image_id in range(139, 139 + IMAGES):
-        (folder / f"{image_id:012d}.jpg").write_bytes(_jpeg(image_id))
-
-
-def _jpeg(seed: int) -> bytes:
-    rng = np.random.default_rng(seed)
-    coarse = Pillow.fromarray(rng.integers(0, 256, (6, 8, 3), dtype=np.uint8))
-    content = io.BytesIO()
-    coarse.resize(SIZE, Pillow.Resampling.BICUBIC).save(content, "JPEG", quality=85)
-    return content.getvalue()
-
-
-def build_requests(folder: Path, task: str, include: str, limit: int | None) -> None:
-    """Let lm-eval build the requests of a task."""
-    os.environ["HALLUSCOPE_TASKS"] = f'{{"pope_c": {{"dataset": "{folder}"}}}}'
-    os.environ["PLAIN_POPE_C"] = str(folder)
-    from lm_eval.tasks import TaskManager
-
-    loaded = TaskManager(include_path=include, include_defaults=False).load(task)["tasks"][task]
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    loaded.build_all_requests(limit=limit)
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    print(f"  {len(loaded.instances):,} requests, {grown / 1e6:.2f} GB more than before", file=sys.stderr)
 
 
 PLAIN_TASK = """
@@ -84,6 +56,17 @@ def rows(**_):
 """
 
 
+@dataclass(frozen=True)
+class Task:
+    """A task of lm-eval."""
+
+    name: str
+    include: Path  # the folder of its configuration
+    dataset: Path
+    requests: int
+    limit: int | None = None  # how many requests are built; None for all
+
+
 def main() -> None:
     """Print times, memory and the ratio."""
     with tempfile.TemporaryDirectory() as temporary:
@@ -99,25 +82,54 @@ def main() -> None:
         (folder / "plain").mkdir()
         (folder / "plain" / "plain.yaml").write_text(PLAIN_TASK)
         (folder / "plain" / "plain.py").write_text(PLAIN_CODE)
-        include = str(tasks.write("lm-eval", folder / "tasks"))
-        ours = _seconds_a_request("ours", ALL, folder / "pope_c", "pope_c", include, None)
-        include = str(folder / "plain")
-        baseline = _seconds_a_request(BASELINE, PLAIN, folder / "pope_c", "plain_pope_c", include, PLAIN)
+        written = Path(tasks.write("lm-eval", folder / "tasks"))
+        ours = seconds_a_request("ours", Task("pope_c", written, folder / "pope_c", ALL))
+        task = Task("plain_pope_c", folder / "plain", folder / "pope_c", PLAIN, limit=PLAIN)
+        baseline = seconds_a_request(BASELINE, task)
         record("a request of pope_c", ours, baseline, BASELINE)
 
 
-def _seconds_a_request(name: str, requests: int, *task: Any) -> float:
-    """Print and return how long a request takes; `task` are the arguments of `build_requests`."""
-    run = measure(build_requests, *task)
-    imports = measure(_imports)
+def make_pictures(folder: Path) -> None:
+    """Write the images that `make_throne` asks for."""
+    folder.mkdir()
+    for image_id in range(139, 139 + IMAGES):
+        (folder / f"{image_id:012d}.jpg").write_bytes(_jpeg(image_id))
+
+
+def _jpeg(seed: int) -> bytes:
+    rng = np.random.default_rng(seed)
+    coarse = Pillow.fromarray(rng.integers(0, 256, (6, 8, 3), dtype=np.uint8))
+    content = io.BytesIO()
+    coarse.resize(SIZE, Pillow.Resampling.BICUBIC).save(content, "JPEG", quality=85)
+    return content.getvalue()
+
+
+def seconds_a_request(name: str, task: Task) -> float:
+    """Print and return how long a request takes."""
+    run = measure(build_requests, task)
+    imports = measure(import_lm_eval)
     print(
-        f"{name}: {requests:,} requests in {run.seconds:.1f} s (of which imports {imports.seconds:.1f} s), "
+        f"{name}: {task.requests:,} requests in {run.seconds:.1f} s (of which imports {imports.seconds:.1f} s), "
         f"{run.memory:.2f} GB at most"
     )
-    return (run.seconds - imports.seconds) / requests
+    return (run.seconds - imports.seconds) / task.requests
 
 
-def _imports() -> None:
+def build_requests(task: Task) -> None:
+    """Let lm-eval build the requests of a task."""
+    os.environ["HALLUSCOPE_TASKS"] = f'{{"pope_c": {{"dataset": "{task.dataset}"}}}}'
+    os.environ["PLAIN_POPE_C"] = str(task.dataset)
+    from lm_eval.tasks import TaskManager
+
+    manager = TaskManager(include_path=str(task.include), include_defaults=False)
+    loaded = manager.load(task.name)["tasks"][task.name]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    loaded.build_all_requests(limit=task.limit)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    print(f"  {len(loaded.instances):,} requests, {grown / 1e6:.2f} GB more than before", file=sys.stderr)
+
+
+def import_lm_eval() -> None:
     from lm_eval.tasks import TaskManager
 
     assert TaskManager

@@ -5,7 +5,6 @@ intervals, against scipy called for each resample.
 
 import warnings
 from collections import Counter
-from functools import partial
 from statistics import fmean
 
 import numpy as np
@@ -38,23 +37,23 @@ def main() -> None:
     assert ours(texts, references, votes) == plain(references, votes)
     compare(
         "THRONE's scores of given votes",
-        partial(ours, texts, references, votes),
-        partial(plain, references, votes),
+        lambda: ours(texts, references, votes),
+        lambda: plain(references, votes),
         "a plain loop over cells",
     )
     labels, sample = labelled(rng)
     compare(
         "corrected scores",
-        partial(correct, labels, present, sample),
-        partial(raw, labels, present),
+        lambda: correct(labels, present, sample),
+        lambda: raw(labels, present),
         "the raw scores' bootstrap of 1,000 resamples",
     )
     first, second = rng.random((2, 12))
     resampling = Bootstrap(size(5000, 500))
     compare(
         "three correlations of 12 models",
-        partial(correlations, first, second, resampling),
-        partial(by_scipy, first, second, resampling),
+        lambda: correlations(first, second, resampling),
+        lambda: by_scipy(first, second, resampling),
         "scipy called for each resample",
         2,
     )

@@ -10,8 +10,7 @@ FLOP of the prompts, by the model's definition, with large matrix products timed
 
 import random
 import tempfile
-from collections.abc import Iterator
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +19,30 @@ import torch
 from transformers import AutoTokenizer, T5Config, T5ForConditionalGeneration
 
 from halluscope.benchmarks.throne.questions import PAPER
+from halluscope.judging.judge import Pairs
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import Seq2SeqJudge
+from halluscope.judging.questions import Question
 from halluscope.judging.votes import NO
 from halluscope.vocabularies import load
 from timing import compare, options, seconds
 
 TOKENIZER = Path(__file__).parents[1] / "tests" / "tiny_t5" / "checkpoint"
-BASE = {"d_model": 768, "d_kv": 64, "d_ff": 2048, "num_layers": 12, "num_decoder_layers": 12, "num_heads": 12}
-BATCH, NEW_TOKENS, BFLOAT16_PROMPTS = 32, 2, 32
+BASE = {
+    "d_model": 768,
+    "d_kv": 64,
+    "d_ff": 2048,
+    "num_layers": 12,
+    "num_decoder_layers": 12,
+    "num_heads": 12,
+    "vocab_size": 32128,
+    "decoder_start_token_id": 0,
+    "pad_token_id": 0,
+    "eos_token_id": 1,
+}
+BATCH = 32
+NEW_TOKENS = 2
+BFLOAT16_PROMPTS = 32
 COCO = load("coco")
 
 # How many weights each token of a prompt is multiplied with: the encoder's matrices, and those for the keys and values
@@ -36,95 +50,131 @@ COCO = load("coco")
 WEIGHTS_READ = 99_090_432
 
 
+@dataclass(frozen=True)
+class Asking:
+    """Questions about texts, to a judge."""
+
+    judge: Seq2SeqJudge
+    texts: list[str]
+    questions: list[Question]
+    pairs: Pairs  # every question about every text
+
+    def ask(self, pairs: Pairs) -> int:
+        """Ask these pairs, and return the number of votes."""
+        votes = 0
+        for rows, _ in self.judge.answer(self.texts, self.questions, pairs):
+            votes += len(rows)
+        return votes
+
+    def prompts(self) -> list[str]:
+        """Return the prompt of each pair."""
+        visible = [self.judge.show(text) for text in self.texts]
+        prompts = []
+        for text, question in self.pairs.tolist():
+            prompts.append(self.judge.prompt(visible[text], self.questions[question]))
+        return prompts
+
+
 def main() -> None:
     """Print the ratios."""
-    given = options(__doc__, texts=4, classes=16, rounds=3)
-    rng = random.Random(0)
-    names = [rng.sample(COCO.classes, rng.randint(30, 40)) for _ in range(given.texts)]
-    texts = [f"The image shows a {', a '.join(listed)}." for listed in names]
-    questions = PAPER.about(COCO)[0][: given.classes]
-    pairs = np.array(list(np.ndindex(len(texts), len(questions))))
+    arguments = options(__doc__, texts=4, classes=16, rounds=3)
     with tempfile.TemporaryDirectory() as folder:
         make_base(Path(folder))
-        found = weights.find(folder)
-        judge = Seq2SeqJudge(found, device="cpu")
-        judge.load()
-        tokenizer = judge._tokenizer
-        model = T5ForConditionalGeneration.from_pretrained(folder).eval()
-        shown = {i: judge.show(text) for i, text in enumerate(texts)}
-        prompts = [judge.prompt(shown[text], questions[question]) for text, question in pairs.tolist()]
+        asking = make_asking(folder, arguments.texts, arguments.classes)
+        prompts = asking.prompts()
+        tokenizer = AutoTokenizer.from_pretrained(folder)
         lengths = [len(ids) for ids in tokenizer(prompts)["input_ids"]]
         print(
             f"{len(prompts)} prompts of {np.mean(lengths):.0f} tokens (from {min(lengths)} to {max(lengths)})"
         )
-        assert all(tokenizer.decode(reply[1:]) == "no</s>" for reply in generate(model, tokenizer, prompts))
-        assert all((codes == NO).all() for _, codes in judge.answer(texts, questions, pairs))
-
-        plain = partial(all_of, generate, model, tokenizer, prompts)
-        ours = partial(collect, judge, texts, questions, pairs)
-        peak = matrix_peak()
-        flop = 2 * WEIGHTS_READ * sum(lengths)
-        took = min(seconds(ours) for _ in range(given.rounds))
-        peak = max(peak, matrix_peak())
-        print(
-            f"float32: {flop / took / 1e9:.0f} GFLOP/s, {flop / took / peak:.0%} of the matrix peak ({peak / 1e9:.0f})"
-        )
-        compare("seq2seq judge, float32", ours, plain, "generate, float32", given.rounds)
-        some = np.random.default_rng(0).permutation(len(pairs))[:BFLOAT16_PROMPTS]
-        halved = T5ForConditionalGeneration.from_pretrained(folder, dtype=torch.bfloat16).eval()
+        model = T5ForConditionalGeneration.from_pretrained(folder).eval()
+        check_votes(asking, generate(model, tokenizer, prompts), tokenizer)
+        print_share_of_peak(asking, sum(lengths), arguments.rounds)
         compare(
-            f"seq2seq judge, float32, {len(some)} prompts",
-            partial(collect, judge, texts, questions, pairs[some]),
-            partial(all_of, generate, halved, tokenizer, [prompts[i] for i in some]),
-            "generate, bfloat16",
-            given.rounds,
+            "seq2seq judge, float32",
+            lambda: asking.ask(asking.pairs),
+            lambda: generate(model, tokenizer, prompts),
+            "generate, float32",
+            arguments.rounds,
         )
+        chosen = np.random.default_rng(0).permutation(len(prompts))[:BFLOAT16_PROMPTS]
+        chosen_prompts = [prompts[row] for row in chosen]
+        bfloat16_model = T5ForConditionalGeneration.from_pretrained(folder, dtype=torch.bfloat16).eval()
+        compare(
+            f"seq2seq judge, float32, {len(chosen)} prompts",
+            lambda: asking.ask(asking.pairs[chosen]),
+            lambda: generate(bfloat16_model, tokenizer, chosen_prompts),
+            "generate, bfloat16",
+            arguments.rounds,
+        )
+
+
+def make_asking(folder: str, count: int, classes: int) -> Asking:
+    """Load the judge, and make up texts."""
+    rng = random.Random(0)
+    texts = []
+    for _ in range(count):
+        names = rng.sample(COCO.classes, rng.randint(30, 40))
+        texts.append(f"The image shows a {', a '.join(names)}.")
+    questions = PAPER.about(COCO)[0][:classes]
+    pairs = np.array(list(np.ndindex(len(texts), len(questions))))
+    judge = Seq2SeqJudge(weights.find(folder), device="cpu")
+    judge.load()
+    return Asking(judge, texts, questions, pairs)
+
+
+def check_votes(asking: Asking, replies: list[list[int]], tokenizer: Any) -> None:
+    """Check that both ways say no to everything, and then end."""
+    for reply in replies:
+        assert tokenizer.decode(reply[1:]) == "no</s>", reply
+    for _, codes in asking.judge.answer(asking.texts, asking.questions, asking.pairs):
+        assert (codes == NO).all(), codes
+
+
+def print_share_of_peak(asking: Asking, tokens: int, rounds: int) -> None:
+    """Compare the judge's speed with that of matrix products right before and after it."""
+    peak = matrix_peak()
+    took = min(seconds(lambda: asking.ask(asking.pairs)) for _ in range(rounds))
+    peak = max(peak, matrix_peak())
+    rate = 2 * WEIGHTS_READ * tokens / took
+    print(f"float32: {rate / 1e9:.0f} GFLOP/s, {rate / peak:.0%} of the matrix peak ({peak / 1e9:.0f})")
 
 
 def make_base(folder: Path) -> None:
     """Save a T5 of FLAN-T5-base's shape with random weights."""
     torch.manual_seed(0)
-    special = {"decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": 1}
-    config = T5Config(
-        vocab_size=32128, feed_forward_proj="gated-gelu", tie_word_embeddings=False, **BASE, **special
-    )
+    config = T5Config(feed_forward_proj="gated-gelu", tie_word_embeddings=False, **BASE)
     model = T5ForConditionalGeneration(config).eval()
     tokenizer = AutoTokenizer.from_pretrained(TOKENIZER)
-    no = tokenizer("no")["input_ids"]
+    no, end = tokenizer("no")["input_ids"]
     with torch.no_grad():
         ids = torch.randint(3, len(tokenizer), (8, 40))
-        said = torch.tensor([[0, no[0]]] * len(ids))
-        states = model(input_ids=ids, decoder_input_ids=said, output_hidden_states=True)
+        replies = torch.tensor([[0, no]] * len(ids))
+        states = model(input_ids=ids, decoder_input_ids=replies, output_hidden_states=True)
         first, second = states.decoder_hidden_states[-1].mean(0)
         head = torch.zeros_like(model.lm_head.weight)
-        head[no[0]], head[no[1]] = first - second, second - first
+        head[no] = first - second
+        head[end] = second - first
     model.lm_head.weight = torch.nn.Parameter(head)  # no longer shared with the embeddings
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
 
-def collect(judge: Seq2SeqJudge, texts: list[str], questions: list[Any], pairs: Any) -> int:
-    """Ask every pair, and return the number of votes."""
-    return sum(len(rows) for rows, _ in judge.answer(texts, questions, pairs))
-
-
-def all_of(run: Any, *arguments: Any) -> list[Any]:
-    """Return everything that a generator yields."""
-    return list(run(*arguments))
-
-
-def generate(model: Any, tokenizer: Any, prompts: list[str]) -> Iterator[list[int]]:
-    """Yield replies by the plain loop."""
+def generate(model: Any, tokenizer: Any, prompts: list[str]) -> list[list[int]]:
+    """Return replies by the plain loop."""
+    replies: list[list[int]] = []
     for start in range(0, len(prompts), BATCH):
         batch = tokenizer(prompts[start : start + BATCH], return_tensors="pt", padding=True)
-        yield from model.generate(**batch, max_new_tokens=NEW_TOKENS, do_sample=False).tolist()
+        replies += model.generate(**batch, max_new_tokens=NEW_TOKENS, do_sample=False).tolist()
+    return replies
 
 
 def matrix_peak(size: int = 3072) -> float:
     """Return FLOP per second of a large float32 matrix product, the best of several."""
     matrix = torch.randn(size, size)
     with torch.inference_mode():
-        return 2 * size**3 / min(seconds(lambda: matrix @ matrix) for _ in range(6))
+        shortest = min(seconds(lambda: matrix @ matrix) for _ in range(6))
+    return 2 * size**3 / shortest
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ It also measures the cost of checksums, by looking up the same votes in a plain 
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +19,10 @@ from halluscope.judging.votes import UNASKED
 from halluscope.vocabularies import load
 from timing import compare, seconds
 
-TEXTS, JUDGES = 5000, 3
+TEXTS = 5000
+JUDGES = 3
 COCO = load("coco")
+FIND = "SELECT text, answer FROM plain WHERE judge = 1 AND question = ? AND text BETWEEN 0 AND ?"
 
 
 class Cheap:
@@ -30,16 +31,67 @@ class Cheap:
     stored = True
 
     def __init__(self, key: str) -> None:
-        self.key, self.asked = key, 0
+        self.key = key
+        self.questions = 0
 
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
         """Vote yes on every eleventh pair."""
         for rows in np.array_split(np.arange(len(pairs)), max(1, len(pairs) // 512)):
-            self.asked += len(rows)
-            yield rows, ((pairs[rows] @ [7, 3]) % 11 == 0).astype(np.int8)
+            self.questions += len(rows)
+            votes = (pairs[rows] @ [7, 3]) % 11 == 0
+            yield rows, votes.astype(np.int8)
 
     def close(self) -> None:
         """Do nothing: there is nothing to free."""
+
+
+def main() -> None:
+    """Print the times of both runs, and the ratio of the look-ups."""
+    texts = [f"Description number {number}." for number in range(TEXTS)]
+    questions: list[Question] = []
+    for template_questions in PAPER.about(COCO):
+        questions += template_questions
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "answers.sqlite")
+        plain = Path(folder, "plain.sqlite")
+        run("first", path, texts)
+        run("second", path, texts)
+        make_plain(plain, len(questions))
+        stored = look_up(path, texts, questions)
+        plainly_stored = look_up_plainly(plain, len(questions))
+        compare(
+            f"looking up {stored:,} votes",
+            lambda: look_up(path, texts, questions),
+            lambda: look_up_plainly(plain, len(questions)),
+            f"{plainly_stored:,} in a plain table of {plain.stat().st_size / 1e6:.0f} MB",
+        )
+
+
+def run(which: str, path: Path, texts: list[str]) -> None:
+    """Score the texts with a cache, and print the time."""
+    references = [[COCO.classes[number % 80]] for number in range(TEXTS)]
+    judges = [Cheap(f"cheap-{number}") for number in range(JUDGES)]
+    cache = Cache(path)
+    took = seconds(
+        lambda: throne.compute(texts, references, judges=judges, store=cache, ask="all", progress=False)
+    )
+    questions = sum(judge.questions for judge in judges)
+    megabytes = path.stat().st_size / 1e6
+    print(f"{which} run: {took:.1f} s, {questions:,} questions asked, cache of {megabytes:.0f} MB")
+
+
+def make_plain(path: Path, questions: int) -> None:
+    """Make a table without checksums, with a row for each vote."""
+    db = sqlite3.connect(path)
+    db.execute(
+        "CREATE TABLE plain (judge INTEGER NOT NULL, question INTEGER NOT NULL, text INTEGER NOT NULL, "
+        "answer INTEGER NOT NULL, PRIMARY KEY (judge, question, text)) WITHOUT ROWID"
+    )
+    for question in range(questions):
+        votes = [(1, question + 1, text, (question + text) % 2) for text in range(TEXTS)]
+        db.executemany("INSERT INTO plain VALUES (?, ?, ?, ?)", votes)
+    db.commit()
+    db.close()
 
 
 def look_up(path: Path, texts: list[str], questions: list[Question]) -> int:
@@ -52,49 +104,13 @@ def look_up(path: Path, texts: list[str], questions: list[Question]) -> int:
 
 def look_up_plainly(path: Path, questions: int) -> int:
     """Count the votes in a table without checksums."""
-    find = "SELECT text, answer FROM plain WHERE judge = 1 AND question = ? AND text BETWEEN 0 AND ?"
     db = sqlite3.connect(path)
-    rows = [np.array(db.execute(find, (i + 1, TEXTS)).fetchall(), dtype=np.int64) for i in range(questions)]
+    tables = []  # held together, as the cache holds its votes
+    for question in range(questions):
+        rows = db.execute(FIND, (question + 1, TEXTS)).fetchall()
+        tables.append(np.array(rows, dtype=np.int64))
     db.close()
-    return sum(map(len, rows))
-
-
-def make_plain(path: Path, questions: int) -> None:
-    """Make a table without checksums, with a row for each vote."""
-    db = sqlite3.connect(path)
-    db.execute(
-        "CREATE TABLE plain (judge INTEGER NOT NULL, question INTEGER NOT NULL, text INTEGER NOT NULL, "
-        "answer INTEGER NOT NULL, PRIMARY KEY (judge, question, text)) WITHOUT ROWID"
-    )
-    votes = ((1, i + 1, text, (i + text) % 2) for i in range(questions) for text in range(TEXTS))
-    db.executemany("INSERT INTO plain VALUES (?, ?, ?, ?)", votes)
-    db.commit()
-    db.close()
-
-
-def main() -> None:
-    """Print the times of both runs, and the ratio of the look-ups."""
-    texts = [f"Description number {i}." for i in range(TEXTS)]
-    references = [[COCO.classes[i % 80]] for i in range(TEXTS)]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "answers.sqlite"
-        for which in ("first", "second"):
-            judges = [Cheap(f"cheap-{i}") for i in range(JUDGES)]
-            score = partial(throne.compute, judges=judges, store=Cache(path), ask="all", progress=False)
-            took = seconds(partial(score, texts, references))
-            asked = sum(judge.asked for judge in judges)
-            print(
-                f"{which} run: {took:.1f} s, {asked:,} questions asked, cache of {path.stat().st_size / 1e6:.0f} MB"
-            )
-        questions = [question for about in PAPER.about(COCO) for question in about]
-        make_plain(plain := Path(folder) / "plain.sqlite", len(questions))
-        votes = look_up(path, texts, questions), look_up_plainly(plain, len(questions))
-        compare(
-            f"looking up {votes[0]:,} votes",
-            partial(look_up, path, texts, questions),
-            partial(look_up_plainly, plain, len(questions)),
-            f"{votes[1]:,} in a plain table of {plain.stat().st_size / 1e6:.0f} MB",
-        )
+    return sum(len(table) for table in tables)
 
 
 if __name__ == "__main__":

@@ -2,18 +2,31 @@
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
 
 from PIL import Image, ImageDraw
 
+from halluscope.judging.questions import article
 from halluscope.reporting.page.content import Figure, Headline, Page, Picture
-from halluscope.reporting.report_items import FOUND, HALLUCINATED, MISSED, Fact, Item, Mark, Shown
-from halluscope.reporting.tables import Cell, Number, Table, share
+from halluscope.reporting.report_items import (
+    FOUND,
+    HALLUCINATED,
+    MISSED,
+    Fact,
+    Item,
+    Kind,
+    Mark,
+    Shown,
+    plain_fact,
+)
+from halluscope.reporting.tables import Cell, Number, Table
 
 SIZE = (320, 240)
+
+# Invented model -> how often it invents or misses a class
 MODELS = {"Kestrel-7B": 0.04, "Marten-13B": 0.07, "Kestrel-3B": 0.1, "Heron-8B": 0.14, "Otter-1B": 0.22}
-"""Invented model -> how often it invents or misses a class."""
 
 VOTERS = ("word matching", "judge one", "judge two")
 Pen = ImageDraw.ImageDraw
@@ -44,7 +57,7 @@ def _umbrella(pen: Pen, x: int, y: int, draw: random.Random) -> None:
 
 
 def _kite(pen: Pen, x: int, y: int, draw: random.Random) -> None:
-    x, y = x, y - 130
+    y -= 130
     pen.polygon(
         [(x, y), (x + 16, y - 24), (x + 32, y), (x + 16, y + 30)], draw.choice(["#d9483b", "#7b4fa3"])
     )
@@ -52,7 +65,7 @@ def _kite(pen: Pen, x: int, y: int, draw: random.Random) -> None:
 
 
 def _bird(pen: Pen, x: int, y: int, draw: random.Random) -> None:
-    x, y = x, y - 145
+    y -= 145
     pen.arc((x, y, x + 20, y + 14), 190, 340, "#333333", 3)
     pen.arc((x + 18, y, x + 38, y + 14), 200, 350, "#333333", 3)
 
@@ -87,9 +100,17 @@ def _person(pen: Pen, x: int, y: int, draw: random.Random) -> None:
 
 
 DRAWN: Mapping[str, Draw] = {
-    "dog": _dog, "bench": _bench, "umbrella": _umbrella, "kite": _kite, "bird": _bird, "car": _car, "boat": _boat,
-    "sports ball": _ball, "person": _person,
-}  # fmt: skip
+    "dog": _dog,
+    "bench": _bench,
+    "umbrella": _umbrella,
+    "kite": _kite,
+    "bird": _bird,
+    "car": _car,
+    "boat": _boat,
+    "sports ball": _ball,
+    "person": _person,
+}
+CLASSES = sorted(DRAWN)
 BEGIN = (
     "The image shows a quiet afternoon in the countryside, with green hills under a wide sky.",
     "This is a drawing of an open meadow below two rounded hills.",
@@ -110,16 +131,42 @@ END = (
 )
 
 
+@dataclass(frozen=True)
+class Light:
+    """The colours of a scene without objects."""
+
+    sky: str
+    hill: str
+    grass: str
+
+
+LIGHTS = (
+    Light("#bfe0f2", "#8fb59a", "#7fae5f"),
+    Light("#f3d9b8", "#b59a86", "#9aa860"),
+    Light("#d9e3ea", "#9fb0b5", "#86a874"),
+    Light("#c9d6f0", "#8e9fc0", "#6f9e78"),
+)
+CREDIT = "drawn for this report, no rights reserved"
+STYLE = (
+    "text{font:13px Arial,sans-serif;fill:#333}rect{fill:#4477aa}"
+    "@media(prefers-color-scheme:dark){text{fill:#ddd}rect{fill:#77aadd}}"
+)
+
+
 def made_page(items: int = 60, models: int = 5, size: tuple[int, int] = SIZE, seed: int = 0) -> Page:
     """Return a page with this many scenes and models."""
     draw = random.Random(seed)
-    names = [f"{1000 + 37 * number}" for number in range(items)]
-    there = {name: draw.sample(sorted(DRAWN), draw.randint(2, 4)) for name in names}
-    runs = [
-        Shown(model, {}, [_item(name, there[name], rate, draw) for name in names], voters=VOTERS)
-        for model, rate in list(MODELS.items())[:models]
-    ]
-    credit = "drawn for this report, no rights reserved"
+    scenes = {}  # the classes in each scene
+    for number in range(items):
+        scenes[f"{1000 + 37 * number}"] = draw.sample(CLASSES, draw.randint(2, 4))
+    runs = []
+    for model in list(MODELS)[:models]:
+        rows = [_item(name, present, MODELS[model], draw) for name, present in scenes.items()]
+        runs.append(Shown(model, scores={}, items=rows, voters=VOTERS))
+    pictures = {}
+    for name, present in scenes.items():
+        width, height = size
+        pictures[name] = Picture(_scene(present, size, draw), width, height, CREDIT)
     return Page(
         title="Drawn scenes",
         about="Which objects do models invent when they describe a picture? Each description is compared with what was "
@@ -127,11 +174,11 @@ def made_page(items: int = 60, models: int = 5, size: tuple[int, int] = SIZE, se
         headlines=[_headline(run) for run in runs],
         tables=[_table(runs)],
         figures=[
-            _figure("classes", "Which classes are invented?", runs),
-            _figure("missed", "Which are missed?", runs),
+            _figure("classes", "Which classes are invented?", runs[-1], HALLUCINATED),
+            _figure("missed", "Which are missed?", runs[-1], MISSED),
         ],
         runs=runs,
-        pictures={name: Picture(_scene(there[name], size, draw), *size, credit) for name in names},
+        pictures=pictures,
         asked="Describe this image in detail.",
         facts={
             "Data": f"{items} drawn scenes, {len(DRAWN)} classes",
@@ -142,11 +189,80 @@ def made_page(items: int = 60, models: int = 5, size: tuple[int, int] = SIZE, se
     )
 
 
+def _item(name: str, present: Sequence[str], rate: float, draw: random.Random) -> Item:
+    """Return a model's description of a scene; the model invents or misses a class at this rate."""
+    missed = [cls for cls in present if draw.random() < rate]
+    invented = []
+    for cls in CLASSES:
+        if cls not in present and draw.random() < rate / 1.5:
+            invented.append(cls)
+    mentioned = [cls for cls in present if cls not in missed]
+    mentioned += invented
+    draw.shuffle(mentioned)
+    description = _describe(mentioned, invented, draw)
+    classes = {}
+    votes = {}
+    for cls in mentioned:
+        classes[cls] = HALLUCINATED if cls in invented else FOUND
+        last_vote = draw.choices("10?", [20, 1, 0.1])[0]
+        votes[cls] = "1" * (len(VOTERS) - 1) + last_vote
+    facts = [plain_fact("drawn", present)]
+    errors = []
+    if invented:
+        errors.append("hallucinated")
+    if missed:
+        errors.append("missed")
+        facts.append(Fact("missed", [(cls, "bad") for cls in missed]))
+        classes |= dict.fromkeys(missed, MISSED)
+    return Item(
+        id=name,
+        text=description.text,
+        image=name,
+        marks=description.marks,
+        facts=facts,
+        errors=errors,
+        classes=classes,
+        parts={"objects": str(len(present))},
+        votes=votes,
+        disputed=any(len(set(signs)) > 1 for signs in votes.values()),
+        badness=2.0 * len(invented) + len(missed),
+    )
+
+
+@dataclass(frozen=True)
+class Description:
+    """A response."""
+
+    text: str
+    marks: list[Mark]  # the classes in it
+
+
+def _describe(mentioned: Sequence[str], invented: Sequence[str], draw: random.Random) -> Description:
+    text = draw.choice(BEGIN)
+    marks = []
+    for cls, sentence in zip(mentioned, draw.sample(SENTENCES * 2, len(mentioned)), strict=True):
+        before, after = sentence.split("{}")
+        text += f" {before}{article(cls)} "
+        start = len(text)
+        text += cls
+        kind: Kind = "good"
+        outcome = FOUND
+        if cls in invented:
+            kind = "bad"
+            outcome = HALLUCINATED
+        marks.append(Mark(start, len(text), kind, f"{cls}: {outcome}", cls))
+        text += after
+    return Description(f"{text} {draw.choice(END)}", marks)
+
+
 def _scene(classes: Sequence[str], size: tuple[int, int], draw: random.Random) -> bytes:
-    image = _ground(draw.randrange(4)).copy()
+    """Return a drawing as a JPEG file."""
+    image = _ground(draw.randrange(len(LIGHTS))).copy()
     pen = ImageDraw.Draw(image)
-    for place, name in enumerate(classes):
-        DRAWN[name](pen, 12 + place * 76 + draw.randint(0, 14), 176 + draw.randint(0, 50), draw)
+    for place, cls in enumerate(classes):
+        x = 12 + place * 76 + draw.randint(0, 14)
+        y = 176 + draw.randint(0, 50)
+        DRAWN[cls](pen, x, y, draw)
     file = BytesIO()
     image.resize(size, Image.Resampling.LANCZOS).save(file, "JPEG", quality=82)
     return file.getvalue()
@@ -154,104 +270,65 @@ def _scene(classes: Sequence[str], size: tuple[int, int], draw: random.Random) -
 
 @cache
 def _ground(number: int) -> Image.Image:
-    """Draw sky and hills in one of four lights."""
-    sky, hill, grass = [
-        ("#bfe0f2", "#8fb59a", "#7fae5f"), ("#f3d9b8", "#b59a86", "#9aa860"), ("#d9e3ea", "#9fb0b5", "#86a874"),
-        ("#c9d6f0", "#8e9fc0", "#6f9e78"),
-    ][number]  # fmt: skip
-    image = Image.effect_noise((320, 240), 7).convert("RGB")
-    flat = Image.new("RGB", (320, 240), sky)
-    pen = ImageDraw.Draw(flat)
+    """Draw sky and hills in one of the lights."""
+    light = LIGHTS[number]
+    noise = Image.effect_noise(SIZE, 7).convert("RGB")
+    image = Image.new("RGB", SIZE, light.sky)
+    pen = ImageDraw.Draw(image)
     pen.ellipse((230, 18, 266, 54), "#fdf3c9")
-    pen.ellipse((-80, 96, 200, 300), hill)
-    pen.ellipse((120, 110, 420, 320), hill)
-    pen.rectangle((0, 158, 320, 240), grass)
-    return Image.blend(flat, image, 0.12)
-
-
-def _item(name: str, there: Sequence[str], rate: float, draw: random.Random) -> Item:
-    missed = [one for one in there if draw.random() < rate]
-    invented = [one for one in sorted(DRAWN) if one not in there and draw.random() < rate / 1.5]
-    said = [one for one in there if one not in missed] + invented
-    draw.shuffle(said)
-    text, marks = _text(said, invented, draw)
-    votes = {one: "1" * (len(VOTERS) - 1) + draw.choices("10?", [20, 1, 0.1])[0] for one in said}
-    facts = [Fact("missed", [(one, "bad") for one in missed])] if missed else []
-    return Item(
-        id=name,
-        text=text,
-        image=name,
-        marks=marks,
-        facts=[Fact("drawn", [(one, "plain") for one in there]), *facts],
-        errors=[word for word, found in (("hallucinated", invented), ("missed", missed)) if found],
-        classes={one: HALLUCINATED if one in invented else FOUND for one in said}
-        | dict.fromkeys(missed, MISSED),
-        parts={"objects": str(len(there))},
-        votes=votes,
-        disputed=any(len({*signs}) > 1 for signs in votes.values()),
-        badness=2.0 * len(invented) + len(missed),
-    )
-
-
-def _text(said: Sequence[str], invented: Sequence[str], draw: random.Random) -> tuple[str, list[Mark]]:
-    text, marks = draw.choice(BEGIN), []
-    for one, sentence in zip(said, draw.sample(SENTENCES * 2, len(said)), strict=True):
-        named = f"{'an' if one[0] in 'aeiou' else 'a'} {one}"
-        end = len(text) + 1 + sentence.index("{") + len(named)
-        text += " " + sentence.format(named)
-        kind, what = ("bad", "hallucinated") if one in invented else ("good", "found")
-        marks.append(Mark(end - len(one), end, kind, f"{one}: {what}", one))  # type: ignore[arg-type]
-    return f"{text} {draw.choice(END)}", marks
+    pen.ellipse((-80, 96, 200, 300), light.hill)
+    pen.ellipse((120, 110, 420, 320), light.hill)
+    pen.rectangle((0, 158, 320, 240), light.grass)
+    return Image.blend(image, noise, 0.12)
 
 
 def _counts(run: Shown, outcome: str) -> dict[str, int]:
-    return {name: sum(item.classes.get(name) == outcome for item in run.items) for name in sorted(DRAWN)}
+    """Return how many items have this outcome, by class."""
+    counts = dict.fromkeys(CLASSES, 0)
+    for item in run.items:
+        for cls, item_outcome in item.classes.items():
+            if item_outcome == outcome:
+                counts[cls] += 1
+    return counts
 
 
-def _share(run: Shown) -> float:
+def _invented_share(run: Shown) -> float:
     invented = sum(_counts(run, HALLUCINATED).values())
     return invented / (invented + sum(_counts(run, FOUND).values()))
 
 
 def _headline(run: Shown) -> Headline:
-    share = _share(run)
+    percent = 100 * _invented_share(run)
     return Headline(
-        run.name,
-        "invented",
-        f"{100 * share:.1f} %",
-        f"{80 * share:.1f} to {120 * share:.1f} %",
-        f"Of 100 objects that it names, about {100 * share:.0f} are not in the picture.",
-        ["Made-up numbers: no model has seen these pictures."],
-        f"drawn|data:scenes-{len(run.items)}|judges:three|model:{run.name}",
+        name=run.name,
+        score="invented",
+        value=f"{percent:.1f} %",
+        interval=f"{0.8 * percent:.1f} to {1.2 * percent:.1f} %",
+        meaning=f"Of 100 objects that it names, about {percent:.0f} are not in the picture.",
+        warnings=["Made-up numbers: no model has seen these pictures."],
+        signature=f"drawn|data:scenes-{len(run.items)}|judges:three|model:{run.name}",
     )
 
 
 def _table(runs: Sequence[Shown]) -> tuple[Table, str]:
-    rows: list[list[Cell]] = [
-        [
-            run.name,
-            len(run.items),
-            share(_share(run))._replace(best=run is runs[0]),
-            Number(sum(_counts(run, MISSED).values()), "d", best=run is runs[0]),
-        ]
-        for run in runs
-    ]
+    rows: list[list[Cell]] = []
+    for run in runs:
+        is_best = run is runs[0]
+        missed = sum(_counts(run, MISSED).values())
+        invented = Number(_invented_share(run), best=is_best)
+        rows.append([run.name, len(run.items), invented, Number(missed, "d", best=is_best)])
     note = "Invented: the share of named objects that were not drawn, in percent. Best values are bold."
     return Table("All models", ["model", "pictures", "invented", "missed"], rows), note
 
 
-def _figure(name: str, title: str, runs: Sequence[Shown]) -> Figure:
-    """Draw one bar per class."""
-    counts = _counts(runs[-1], MISSED if name == "missed" else HALLUCINATED)
-    most = max(1, *counts.values())
-    bars = "".join(
-        f'<text x="96" y="{26 + 24 * row}" text-anchor="end">{one}</text>'
-        f'<rect x="104" y="{14 + 24 * row}" width="{300 * count / most:.0f}" height="15" rx="2"/>'
-        for row, (one, count) in enumerate(sorted(counts.items(), key=lambda pair: -pair[1]))
-    )
-    style = (
-        "text{font:13px Arial,sans-serif;fill:#333}rect{fill:#4477aa}"
-        "@media(prefers-color-scheme:dark){text{fill:#ddd}rect{fill:#77aadd}}"
-    )
-    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 420 232"><style>{style}</style>{bars}</svg>'
-    return Figure(name, title, f"{runs[-1].name}, counts per class.", svg)
+def _figure(name: str, title: str, run: Shown, outcome: str) -> Figure:
+    """Draw one bar per class, the longest first."""
+    counts = _counts(run, outcome)
+    most = max(1, max(counts.values()))
+    bars = ""
+    for row, cls in enumerate(sorted(CLASSES, key=lambda cls: -counts[cls])):
+        bars += f'<text x="96" y="{26 + 24 * row}" text-anchor="end">{cls}</text>'
+        width = 300 * counts[cls] / most
+        bars += f'<rect x="104" y="{14 + 24 * row}" width="{width:.0f}" height="15" rx="2"/>'
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 420 232"><style>{STYLE}</style>{bars}</svg>'
+    return Figure(name, title, f"{run.name}, counts per class.", svg)

@@ -6,18 +6,19 @@ The script prints the file's size, the time to write it, the times until the fir
 are there, and for each filter the time until the browser has drawn its result.
 """
 
-import argparse
 import platform
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from selenium import webdriver
 
 from halluscope.reporting.page.writing import write
 from made_page import made_page
-from timing import seconds
+from timing import options, seconds
 
 ROUNDS = 5
 THUMBNAIL = (384, 288)
@@ -49,51 +50,79 @@ requestAnimationFrame(() => setTimeout(() => done(told())));
 
 OPENED = """
 const done = arguments[0];
-const told = () => [performance.getEntriesByName("first-contentful-paint")[0]?.startTime,
-  performance.getEntriesByType("navigation")[0].domContentLoadedEventEnd];
-requestAnimationFrame(() => setTimeout(() => done(told())));
+new PerformanceObserver((list) => {
+  const painted = list.getEntriesByName("first-contentful-paint")[0];
+  const complete = performance.getEntriesByType("navigation")[0].domContentLoadedEventEnd;
+  if (painted) done([painted.startTime, complete]);
+}).observe({type: "paint", buffered: true});
 """
 
 
-def browser() -> webdriver.Chrome:
-    """Start Debian's Chromium."""
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    for flag in ("headless=new", "no-sandbox", "disable-gpu"):
-        options.add_argument(f"--{flag}")
-    return webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+@dataclass(frozen=True)
+class Filtered:
+    """What choosing filters came to."""
+
+    milliseconds: float
+    count: str  # what the page says of the number of rows
 
 
 def main() -> None:
     """Print the measurements."""
-    parser = argparse.ArgumentParser(description="Time a report's page in a browser.")
-    parser.add_argument("--items", type=int, default=5000)
-    parser.add_argument("--models", type=int, default=5)
-    given = parser.parse_args()
-    page = made_page(given.items, given.models, THUMBNAIL)
-    pictures = [len(picture.content) for picture in page.pictures.values()]
+    arguments = options(__doc__, items=5000, models=5)
+    page = made_page(arguments.items, arguments.models, THUMBNAIL)
+    kilobytes = sum(len(picture.content) for picture in page.pictures.values()) / len(page.pictures) / 1000
     with tempfile.TemporaryDirectory() as folder, browser() as chromium:
         file = Path(folder, "report.html")
         took = seconds(lambda: write(page, file))
         version = chromium.capabilities["browserVersion"]
         print(f"{platform.machine()}, Chromium {version}, headless; medians of {ROUNDS}")
-        print(
-            f"{given.items:,} rows, {given.models} runs, images of {sum(pictures) / len(pictures) / 1000:.1f} KB"
-        )
+        print(f"{arguments.items:,} rows, {arguments.models} runs, images of {kilobytes:.1f} KB")
         print(f"the file: {file.stat().st_size / 1e6:.1f} MB, written in {took:.1f} s")
-        opened = []
-        for _ in range(ROUNDS):
-            chromium.get(file.as_uri())
-            opened.append(chromium.execute_async_script(OPENED))
-        painted, complete = (median(times) for times in zip(*opened, strict=True))
-        print(f"first screen: {painted / 1000:.2f} s; its rows: {complete / 1000:.2f} s")
-        chromium.get(file.as_uri())
-        at_once, _ = chromium.execute_async_script(CHOOSE, {"q": "umbrella"})
-        print(f"a search right after opening, before the page has prepared for searches: {at_once:.0f} ms")
-        for name, wanted in FILTERS.items():
-            tried = [chromium.execute_async_script(CHOOSE, wanted) for _ in range(ROUNDS)]
-            times = [took for took, _ in tried]
-            print(f"{name}: {median(times):.0f} ms, at first {times[0]:.0f} ms ({tried[0][1]})")
+        time_opening(chromium, file.as_uri())
+        time_filters(chromium, file.as_uri())
+
+
+def browser() -> webdriver.Chrome:
+    """Start Debian's Chromium."""
+    chrome_options = webdriver.ChromeOptions()
+    chrome_options.binary_location = shutil.which("chromium")
+    for flag in ("headless=new", "no-sandbox", "disable-gpu"):
+        chrome_options.add_argument(f"--{flag}")
+    service = webdriver.ChromeService(shutil.which("chromedriver"))
+    return webdriver.Chrome(options=chrome_options, service=service)
+
+
+def time_opening(chromium: webdriver.Chrome, url: str) -> None:
+    """Print how long the page takes to open."""
+    paintings = []
+    completions = []
+    for _ in range(ROUNDS):
+        chromium.get(url)
+        painted, complete = chromium.execute_async_script(OPENED)
+        paintings.append(painted / 1000)
+        completions.append(complete / 1000)
+    print(f"first screen: {median(paintings):.2f} s; its rows: {median(completions):.2f} s")
+
+
+def time_filters(chromium: webdriver.Chrome, url: str) -> None:
+    """Print how long each filter takes."""
+    chromium.get(url)
+    at_once = choose(chromium, {"q": "umbrella"})
+    print(
+        "a search right after opening, before the page has prepared for searches: "
+        f"{at_once.milliseconds:.0f} ms"
+    )
+    for name, filters in FILTERS.items():
+        rounds = [choose(chromium, filters) for _ in range(ROUNDS)]
+        first = rounds[0]
+        middle = median(filtered.milliseconds for filtered in rounds)
+        print(f"{name}: {middle:.0f} ms, at first {first.milliseconds:.0f} ms ({first.count})")
+
+
+def choose(chromium: webdriver.Chrome, filters: dict[str, Any]) -> Filtered:
+    """Choose only these filters, by the names of their controls."""
+    milliseconds, count = chromium.execute_async_script(CHOOSE, filters)
+    return Filtered(milliseconds, count)
 
 
 if __name__ == "__main__":
