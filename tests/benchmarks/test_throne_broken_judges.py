@@ -194,6 +194,24 @@ def test_the_limits(made):
         assert len(caught) == (ignored > 20)
 
 
+def test_equal_votes_by_hand():
+    """One image, two classes, three votes each; a judge alone has nobody to agree with."""
+    votes = [[[1, 1, 0], [0, 1, 1]]]
+    result = throne.compute([""], [["a"]], vocabulary=["a", "b"], votes=votes, agreement="majority")
+    assert result["equal_votes"] == {"vote 1": 1 / 4, "vote 2": 2 / 4, "vote 3": 1 / 4}
+    result = throne.compute([""], [["a"]], vocabulary=["a", "b"], votes=[[[1], [0]]])
+    assert result["equal_votes"] == {"vote 1": None}
+
+
+def test_equal_votes_show_a_broken_judge(made):
+    """A judge that cannot be read equals nobody, and what was not asked of both does not count."""
+    judges = [READER, READER_TOO, NO_TO_ALL]
+    for ask in ("all", "needed"):
+        result, _ = scored(made, judges=judges, ask=ask)
+        reader, reader_too, broken = result["equal_votes"].values()
+        assert reader == reader_too > broken
+
+
 def test_nobody_is_asked_about_an_empty_response(made):
     result, warned = scored(Empty(made), judges="lexical")
     (shares,) = result["yes_shares"].values()

@@ -29,6 +29,7 @@ from halluscope.files.opening import json_rows
 from halluscope.judging import votes as voting
 from halluscope.judging.cache import cache_of
 from halluscope.judging.lexical import LexicalJudge
+from halluscope.judging.models.engine import LIKELIER
 from halluscope.reading import presence
 from halluscope.reporting.tables import Cell, Json, Notes, Report, Table, estimate, gap, percent, share
 from halluscope.sanitize import short_repr
@@ -199,7 +200,7 @@ class Read:
     judges: Sequence[str]
     classes: Mapping[str, frozenset[str]]  # by text
     # By text and class the threshold below which the judge reads the class: so many of its margins are above it as
-    # votes must agree. Empty for several judges, and for one without margins.
+    # votes must agree. Only for a judge `likelier:MODEL` alone; else empty.
     margins: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     unreadable: float | None = None  # the share of votes that are neither yes nor no; None without votes
 
@@ -231,7 +232,7 @@ def by_votes(mentions: Sequence[Mention], options: Mapping[str, Any]) -> Read:
     is_vote = poll.votes != voting.UNASKED
     unreadable = float(ratio((poll.votes == voting.OTHER).sum(), is_vote.sum()))
     margins: dict[str, dict[str, float]] = {}
-    if len(poll.judges) == 1:
+    if len(poll.judges) == 1 and f":{LIKELIER}=" in poll.judges[0]:
         margins = _margins(texts, is_named, vocabulary, chosen, poll)
     return Read(poll.judges, classes, margins, unreadable)
 
