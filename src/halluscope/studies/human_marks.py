@@ -432,7 +432,8 @@ def report(content: Json) -> Report:
     judges = ", ".join(content["judges"])
     lines = []
     for name, meant in (*thresholds.MEANING.items(), *meaning.items()):
-        lines.append(f"{name}: {meant}, in percent")
+        lines.append(f"{name}: {meant}")
+    lines.append("shares are in percent")
     if content["unreadable"]:
         lines.append(f"votes that are neither yes nor no: {percent(content['unreadable'])} % (not counted as yes)")
     lines.append(f"certificate: {content[DIGEST]}")

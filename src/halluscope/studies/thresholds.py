@@ -23,7 +23,7 @@ SHARES = (AGREE, MAJORITY, GAIN)
 MEANING = {
     AGREE: "the share about which the judge says what people say",
     MAJORITY: "the share of people's more frequent answer, which needs no judge",
-    GAIN: "the first of these shares minus the second, in points",
+    GAIN: "the first of these shares minus the second, in percentage points",
 }
 
 RANGES = {GAIN: Range(-1.0, 1.0)}
