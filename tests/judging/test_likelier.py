@@ -77,7 +77,11 @@ def test_a_chat_model_and_the_same_without_its_template(smollm2, smollm2_folder,
         prompt = judge.prompt(TEXTS[0], questions[0])
         assert prompt.endswith(end)
         words = [
-            [judge._tokenizer.convert_tokens_to_ids(start + word) for start in ("", "Ġ") for word in spellings]
+            [
+                judge._tokenizer.convert_tokens_to_ids(start + word)
+                for start in ("", "Ġ")
+                for word in spellings
+            ]
             for spellings in (("yes", "Yes"), ("no", "No", "NO"))
         ]
         assert margins[0] == pytest.approx(margin(judge, prompt, words), abs=0.02)

@@ -124,7 +124,9 @@ def check_inputs(
     """Check that what was judged is named, in one of three ways."""
     if marks == human_marks.CASES:
         if run or responses or dataset:
-            raise ValueError("--marks cases takes none of --run, --responses and --dataset: cases have no images.")
+            raise ValueError(
+                "--marks cases takes none of --run, --responses and --dataset: cases have no images."
+            )
         return
     if marks:
         if run or responses or not dataset:

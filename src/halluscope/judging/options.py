@@ -109,8 +109,9 @@ class VoteOptions(JudgeOptions):
         "kind, with --questions claims), openai:MODEL[@URL] (extra api)",
         about='who votes: "flan-t5" (the paper\'s three), "lexical" (no model), "replay:FILE" (votes given elsewhere), '
         'a model\'s Hub id, folder or GGUF file, "likelier:MODEL" or "likelier=THRESHOLD:MODEL" (yes if log P(yes) - '
-        'log P(no) of its first token is above the threshold, in nats; default 0), "checker:MODEL" (a T5 that says 0 or 1 about a claim, as MiniCheck '
-        'does; it needs questions="claims"), "openai:MODEL[@URL]" (a model behind an OpenAI-compatible endpoint), '
+        'log P(no) of its first token is above the threshold, in nats; default 0), "checker:MODEL" (a T5 that says 0 '
+        'or 1 about a claim, as MiniCheck does; it needs questions="claims"), "openai:MODEL[@URL]" (a model behind an '
+        "OpenAI-compatible endpoint), "
         "a voter of yours, or a list of these, the cheapest first",
         many=True,
     )

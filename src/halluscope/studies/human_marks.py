@@ -3,10 +3,10 @@
 Cases are texts of which people say whether each says that an object is in the image: JSON lines {text, class, answer,
 [kind]}, answer yes or no. A judge is right if it says what people say.
 
-Two sets of marks about images of COCO are known. HAT (in the repository of ALOHa, which states no licence): captions of COCO val2014 by
-models, in which people marked the words that are hallucinated. FaithScore (Jing et al., MIT licence): answers about 30
-images of COCO, divided into atomic facts, each marked 1 if the image supports it, else 0. Its README says the reverse;
-its rows say this: 81 % of the facts are 1.
+Two sets of marks about images of COCO are known. HAT (in the repository of ALOHa, which states no licence): captions of
+COCO val2014 by models, in which people marked the words that are hallucinated. FaithScore (Jing et al., MIT licence):
+answers about 30 images of COCO, divided into atomic facts, each marked 1 if the image supports it, else 0. Its README
+says the reverse; its rows say this: 81 % of the facts are 1.
 
 A mention is a class that a text has a word for (by the lexical judge's list of words alone, which takes nothing back):
 in HAT a class in a caption, which is wrong if one of its words is marked; in FaithScore a fact with all classes in it.
@@ -428,14 +428,16 @@ def report(content: Json) -> Report:
         if not is_cases:
             cells.append(share(rate["silent"]))
         rows.append(cells)
-    intervals = [*thresholds.SHARES, *RATES]
+    intervals = thresholds.SHARES + RATES
     judges = ", ".join(content["judges"])
     lines = []
-    for name, meant in (*thresholds.MEANING.items(), *meaning.items()):
-        lines.append(f"{name}: {meant}")
+    for meanings in (thresholds.MEANING, meaning):
+        lines += [f"{name}: {meant}" for name, meant in meanings.items()]
     lines.append("shares are in percent")
     if content["unreadable"]:
-        lines.append(f"votes that are neither yes nor no: {percent(content['unreadable'])} % (not counted as yes)")
+        lines.append(
+            f"votes that are neither yes nor no: {percent(content['unreadable'])} % (not counted as yes)"
+        )
     lines.append(f"certificate: {content[DIGEST]}")
     blocks: list[Table | Notes] = [
         Notes([f"{judges}, against people's marks of {content['data']}"]),
@@ -464,5 +466,6 @@ def _shares(rate: Json) -> list[Cell]:
 def _threshold_table(threshold: Json) -> Table:
     row: list[Cell] = [f"{threshold['threshold']:g}", threshold["chosen_on"], threshold["measured_on"]]
     row += _shares(threshold)
-    header = ["threshold", "chosen on", "measured on", *thresholds.SHARES]
+    header = ["threshold", "chosen on", "measured on"]
+    header += thresholds.SHARES
     return Table("threshold", header, [row], intervals=thresholds.SHARES)

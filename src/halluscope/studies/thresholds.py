@@ -98,6 +98,6 @@ def chosen(
 def _candidates(margins: Sequence[float]) -> list[float]:
     """Return thresholds between all margins, and beyond them on both sides."""
     values = np.unique(margins)
-    between = (values[1:] + values[:-1]) / 2
-    candidates = [values[0] - BEYOND, *between, values[-1] + BEYOND]
+    candidates = [values[0] - BEYOND, values[-1] + BEYOND]
+    candidates += ((values[1:] + values[:-1]) / 2).tolist()
     return [float(f"{candidate:.5g}") for candidate in candidates]

@@ -151,7 +151,8 @@ SHARED_FROM = 8
 class CausalJudge(LanguageModelJudge):
     """An instruct model, asked as the user of a chat: the vote is the first word of its reply.
 
-    With a threshold it may also be a model that is no chat model: it reads the prompt and "Answer:". The beginning that all prompts about a text share is read once, and batches of questions continue from its cache.
+    With a threshold it may also be a model that is no chat model: it reads the prompt and "Answer:". The
+    beginning that all prompts about a text share is read once, and batches of questions continue from its cache.
     """
 
     rule = "first-word"

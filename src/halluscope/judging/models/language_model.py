@@ -63,9 +63,7 @@ class LanguageModelJudge(Voter):
     adds_special_tokens = True
     claims = False
 
-    def __init__(
-        self, weights: Weights, device: str | None = None, threshold: float | None = None
-    ) -> None:
+    def __init__(self, weights: Weights, device: str | None = None, threshold: float | None = None) -> None:
         hint = " The judge 'lexical' needs neither torch nor a model."
         with needs(f"The judge {weights.name!r}", "judge", hint):
             import torch

@@ -167,7 +167,9 @@ class RayPool(Voter):
     def key(self) -> str:
         return str(self._key)
 
-    def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[AnsweredBy]:
+    def answer(
+        self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
+    ) -> Iterator[AnsweredBy]:
         """Vote on each pair once; yield shares as the workers return them."""
         for key in self.pool.each(attrgetter("key")):
             if key != self.key:
