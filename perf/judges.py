@@ -101,7 +101,7 @@ def lines(upstream: Path, models: Sequence[str], store: Path, folder: Path) -> I
         Marks(
             "faithscore",
             marks_of_people / "faithscore_annotation.jsonl",
-            36,
+            12,
             ("existence", "other facts"),
             objects,
         ),
