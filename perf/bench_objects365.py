@@ -19,7 +19,8 @@ from halluscope.reading.coco import read_annotations
 from halluscope.vocabularies import load
 from timing import measure, record, seconds
 
-IMAGES, ANNOTATIONS = 80_000, 1_240_000
+IMAGES = 80_000
+ANNOTATIONS = 1_240_000
 CLASSES = load("objects365").classes
 
 
@@ -30,17 +31,7 @@ def generate(file: Path, images: int, annotations: int) -> None:
     weights = [1 / rank for rank in range(1, len(CLASSES) + 1)]
     categories = draw.choices(range(1, len(CLASSES) + 1), weights, k=annotations)
     content = {
-        "images": [
-            {
-                "height": 512,
-                "id": image_id,
-                "license": 5,
-                "width": 769,
-                "file_name": f"images/v2/patch{16 + image_id % 28}/objects365_v2_{image_id:08d}.jpg",
-                "url": "",
-            }
-            for image_id in ids
-        ],
+        "images": [_image(image_id) for image_id in ids],
         "categories": [{"name": name, "id": number} for number, name in enumerate(CLASSES, 1)],
     }
     with file.open("w") as stream:
@@ -57,8 +48,21 @@ def generate(file: Path, images: int, annotations: int) -> None:
                 "image_id": draw.choice(ids),
                 "category_id": category,
             }
-            stream.write((", " if number else "") + json.dumps(annotation))
+            if number:
+                stream.write(", ")
+            stream.write(json.dumps(annotation))
         stream.write("]}")
+
+
+def _image(image_id: int) -> dict[str, int | str]:
+    return {
+        "height": 512,
+        "id": image_id,
+        "license": 5,
+        "width": 769,
+        "file_name": f"images/v2/patch{16 + image_id % 28}/objects365_v2_{image_id:08d}.jpg",
+        "url": "",
+    }
 
 
 def read(file: Path) -> None:
@@ -74,15 +78,19 @@ def read_plainly(file: Path) -> None:
 
 def main() -> None:
     """Print times and memory."""
-    tenth = 1 if "--full" in sys.argv[1:] else 10
+    images = IMAGES
+    annotations = ANNOTATIONS
+    if "--full" not in sys.argv[1:]:
+        images //= 10
+        annotations //= 10
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "annotations.json"
-        generate(file, IMAGES // tenth, ANNOTATIONS // tenth)
-        print(
-            f"{IMAGES // tenth:,} images, {ANNOTATIONS // tenth:,} annotations: {file.stat().st_size / 1e6:.0f} MB"
-        )
-        (mine, memory), (theirs, others) = measure(read, file), measure(read_plainly, file)
-        record("annotations", mine, theirs, f"pycocotools' COCO, in {others:.2f} GB", memory)
+        generate(file, images, annotations)
+        print(f"{images:,} images, {annotations:,} annotations: {file.stat().st_size / 1e6:.0f} MB")
+        ours = measure(read, file)
+        baseline = measure(read_plainly, file)
+        about_baseline = f"pycocotools' COCO, in {baseline.memory:.2f} GB"
+        record("annotations", ours.seconds, baseline.seconds, about_baseline, ours.memory)
         table = read_annotations(file)
         classes_of = dict(zip(table.image_ids, table.objects(), strict=True))
         took = seconds(lambda: natural_k_shot(classes_of, 14, len(CLASSES)))

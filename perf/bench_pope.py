@@ -31,24 +31,30 @@ def main() -> None:
     objects = [f"object {row % CLASSES}" for row in range(rows)]
     labels = ["yes" if present else "no" for present in rng.random(rows) < 0.036]
     short = [SHORT[index] for index in rng.integers(len(SHORT), size=rows)]
-    texts = [
-        f"{text} I looked for {name} in image {row}."
-        for row, (text, name) in enumerate(zip(short, objects, strict=True))
-    ]
-    assert [round(pope.compute(texts, labels)[name], 12) for name in FIVE] == plain(texts, labels)
+    texts = [f"{short[row]} I looked for {objects[row]} in image {row}." for row in range(rows)]
+    scores = pope.compute(texts, labels)
+    assert [round(scores[name], 12) for name in FIVE] == plain(texts, labels)
+
     for parser in PARSERS:
-        ours = partial(pope.compute, texts, labels, parser=parser)
-        compare(f"different texts, parser {parser}", ours, partial(plain, texts, labels), BASELINE)
-    short_ones = partial(plain, short, labels)
-    compare("8 different texts", partial(pope.compute, short, labels), short_ones, BASELINE)
+        compare(
+            f"different texts, parser {parser}",
+            partial(pope.compute, texts, labels, parser=parser),
+            partial(plain, texts, labels),
+            BASELINE,
+        )
+    plain_loop = partial(plain, short, labels)
+    compare("8 different texts", partial(pope.compute, short, labels), plain_loop, BASELINE)
     image_ids = [row // CLASSES for row in range(rows)]
     by_class = partial(pope.compute, short, labels, objects=objects, image_ids=image_ids, bootstrap=1)
-    compare("8 different texts, by class, with intervals", by_class, short_ones, BASELINE, 2)
+    compare("8 different texts, by class, with intervals", by_class, plain_loop, BASELINE, 2)
 
 
 def plain(texts: list[str], labels: list[str]) -> list[float]:
     """Return the five official scores, computed by a plain loop over the responses."""
-    true_yes = false_yes = true_no = false_no = 0
+    true_yes = 0
+    false_yes = 0
+    true_no = 0
+    false_no = 0
     for text, label in zip(texts, labels, strict=True):
         words = text.split(".")[0].replace(",", "").split(" ")
         yes = not ("No" in words or "not" in words or "no" in words)
@@ -56,10 +62,12 @@ def plain(texts: list[str], labels: list[str]) -> list[float]:
         false_yes += yes and label == "no"
         true_no += not yes and label == "no"
         false_no += not yes and label == "yes"
-    precision, recall = true_yes / (true_yes + false_yes), true_yes / (true_yes + false_no)
+    accuracy = (true_yes + true_no) / len(texts)
+    precision = true_yes / (true_yes + false_yes)
+    recall = true_yes / (true_yes + false_no)
     f1 = 2 * precision * recall / (precision + recall)
-    figures = [(true_yes + true_no) / len(texts), precision, recall, f1, (true_yes + false_yes) / len(texts)]
-    return [round(figure, 12) for figure in figures]
+    yes_ratio = (true_yes + false_yes) / len(texts)
+    return [round(score, 12) for score in (accuracy, precision, recall, f1, yes_ratio)]
 
 
 if __name__ == "__main__":

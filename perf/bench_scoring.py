@@ -19,7 +19,9 @@ from halluscope.stats.correlation import correlations
 from halluscope.vocabularies import load
 from timing import compare, size
 
-IMAGES, VOTES, LABELLED = 5000, 9, 200
+IMAGES = 5000
+VOTES = 9
+LABELLED = 200
 CLASSES = load("coco").classes
 
 
@@ -28,22 +30,34 @@ def main() -> None:
     rng = np.random.default_rng(0)
     present = rng.random((IMAGES, len(CLASSES))) < 0.036
     sure = rng.random((IMAGES, len(CLASSES), 1))
-    votes = (rng.random((IMAGES, len(CLASSES), VOTES)) < np.where(present[..., None], sure, sure**8)).astype(
-        np.int8
-    )
+    yes_chances = np.where(present[..., np.newaxis], sure, sure**8)
+    votes = (rng.random((IMAGES, len(CLASSES), VOTES)) < yes_chances).astype(np.int8)
     references = [[CLASSES[i] for i in np.flatnonzero(row)] for row in present]
     texts = [""] * IMAGES
     warnings.simplefilter("ignore")  # random votes look like those of broken judges
     assert ours(texts, references, votes) == plain(references, votes)
-    counting = partial(ours, texts, references, votes), partial(plain, references, votes)
-    compare("THRONE's scores of given votes", *counting, "a plain loop over cells")
+    compare(
+        "THRONE's scores of given votes",
+        partial(ours, texts, references, votes),
+        partial(plain, references, votes),
+        "a plain loop over cells",
+    )
     labels, sample = labelled(rng)
-    correcting = partial(correct, labels, present, sample), partial(raw, labels, present)
-    compare("corrected scores", *correcting, "the raw scores' bootstrap of 1,000 resamples")
+    compare(
+        "corrected scores",
+        partial(correct, labels, present, sample),
+        partial(raw, labels, present),
+        "the raw scores' bootstrap of 1,000 resamples",
+    )
     first, second = rng.random((2, 12))
     resampling = Bootstrap(size(5000, 500))
-    each = partial(correlations, first, second, resampling), partial(by_scipy, first, second, resampling)
-    compare("three correlations of 12 models", *each, "scipy called for each resample", 2)
+    compare(
+        "three correlations of 12 models",
+        partial(correlations, first, second, resampling),
+        partial(by_scipy, first, second, resampling),
+        "scipy called for each resample",
+        2,
+    )
 
 
 def labelled(rng: np.random.Generator) -> tuple[np.ndarray, Sample]:
@@ -60,15 +74,19 @@ def raw(labels: np.ndarray, present: np.ndarray) -> None:
     conventions = Conventions()
     tables = Hits.of(labels, present).counts(conventions)
     for weights in Bootstrap(1000).weights(len(present)):
-        score({name: weights @ table.astype(float) for name, table in tables.items()}, conventions)
+        resampled = {name: weights @ table.astype(float) for name, table in tables.items()}
+        score(resampled, conventions)
 
 
 def by_scipy(x: np.ndarray, y: np.ndarray, resampling: Bootstrap) -> list[float]:
     """Compute the three coefficients of each resample."""
-    draws = np.random.default_rng(resampling.seed)
-    functions = (stats.pearsonr, stats.spearmanr, stats.kendalltau)
-    rows = (draws.integers(len(x), size=len(x)) for _ in range(resampling.resamples))
-    return [function(x[row], y[row]).statistic for row in rows for function in functions]
+    random = np.random.default_rng(resampling.seed)
+    coefficients = []
+    for _ in range(resampling.resamples):
+        models = random.integers(len(x), size=len(x))
+        for function in (stats.pearsonr, stats.spearmanr, stats.kendalltau):
+            coefficients.append(function(x[models], y[models]).statistic)
+    return coefficients
 
 
 def ours(texts: list[str], references: list[list[str]], votes: np.ndarray) -> list[float]:
@@ -79,7 +97,9 @@ def ours(texts: list[str], references: list[list[str]], votes: np.ndarray) -> li
 
 def plain(references: list[list[str]], votes: np.ndarray) -> list[float]:
     """Return the same scores, computed by a plain loop over cells."""
-    true, predicted, present = Counter[str](), Counter[str](), Counter[str]()
+    true = Counter[str]()
+    predicted = Counter[str]()
+    present = Counter[str]()
     for names, table in zip(references, votes.tolist(), strict=True):
         for name, cell in zip(CLASSES, table, strict=True):
             yes = sum(cell)

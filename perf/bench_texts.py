@@ -51,34 +51,62 @@ def main() -> None:
     baseline = partial(search, texts[:few])
     compare("lexical judge", lexical, baseline, "one regular expression per class and text", rounds)
     with tempfile.TemporaryDirectory() as folder:
-        listed = Path(folder, "words.txt")
-        listed.write_text("\n".join(", ".join([name, *_own(name)[:3]]) for name in COCO.classes))
-        ours = partial(chair.compute, texts, present, synonyms=listed, allow_other_synonyms=True)
+        synonyms = Path(folder, "words.txt")
+        lines = []
+        for name in COCO.classes:
+            words_of_class = [name]
+            words_of_class += _own(name)[:3]
+            lines.append(", ".join(words_of_class))
+        synonyms.write_text("\n".join(lines))
+        ours = partial(chair.compute, texts, present, synonyms=synonyms, allow_other_synonyms=True)
         compare("CHAIR", ours, partial(look_up, texts), "every word looked up, without a cache", rounds)
 
 
 def description(rng: random.Random) -> str:
     """Return a description of 4 to 14 sentences."""
     many = rng.randint(4, 14)
-    return " ".join(rng.choice(SENTENCES).format(*rng.sample(COCO.classes, 2)) for _ in range(many))
+    sentences = []
+    for _ in range(many):
+        first, second = rng.sample(COCO.classes, 2)
+        sentences.append(rng.choice(SENTENCES).format(first, second))
+    return " ".join(sentences)
 
 
 def search(texts: list[str]) -> list[list[bool]]:
     """Find the class names in each text, ignoring negation, hypothesis and compounds."""
-    words = [[name, *COCO.mentions[name]] for name in COCO.classes]
-    patterns = [re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})s?\b", re.IGNORECASE) for names in words]
-    return [[bool(pattern.search(text)) for pattern in patterns] for text in texts]
+    patterns = [_pattern(name) for name in COCO.classes]
+    is_named = []
+    for text in texts:
+        is_named.append([bool(pattern.search(text)) for pattern in patterns])
+    return is_named
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    words = [re.escape(word) for word in _words_of(name)]
+    return re.compile(rf"\b(?:{'|'.join(words)})s?\b", re.IGNORECASE)
+
+
+def _words_of(name: str) -> list[str]:
+    words = [name]
+    words += COCO.mentions[name]
+    return words
 
 
 def look_up(texts: list[str]) -> list[list[str]]:
     """Return the dictionary forms of each text, without a cache."""
-    return [[_form(word.form) for word in tokenise(text)] for text in texts]
+    forms = []
+    for text in texts:
+        forms.append([_form(word.form) for word in tokenise(text)])
+    return forms
 
 
 def _own(name: str) -> list[str]:
     """The words of one class that no other class has."""
-    others = {word for one in COCO.classes if one != name for word in (one, *COCO.mentions[one])}
-    return [word for word in COCO.mentions[name] if word not in others]
+    words_of_others: set[str] = set()
+    for other_class in COCO.classes:
+        if other_class != name:
+            words_of_others.update(_words_of(other_class))
+    return [word for word in COCO.mentions[name] if word not in words_of_others]
 
 
 def _form(word: str) -> str:

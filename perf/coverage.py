@@ -25,12 +25,13 @@ percentage points, also for labels alone (the same estimate without the judge).
 """
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,17 +46,21 @@ from halluscope.stats import samples
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.corrected import Sample, correct, draw
 from halluscope.stats.intervals import total_of
-from halluscope.stats.ratios import f_score
+from halluscope.stats.ratios import Floats, f_score
+from halluscope.stats.tallies import Bools, Ints
 from halluscope.vocabularies import load
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-
 COCO = load("coco")
-POPULATION, LABELLED = 110_000, 200
-FALSE_YES, MISSED, UNDECIDED = 0.08, 0.06, 0.05
-LEXICAL_FALSE_YES, LEXICAL_MISSED = 0.016, 0.004
+POPULATION = 110_000  # texts
+LABELLED = 200  # texts in each run
+FALSE_YES = 0.08
+MISSED = 0.06
+UNDECIDED = 0.05
+LEXICAL_FALSE_YES = 0.016
+LEXICAL_MISSED = 0.004
 FIVE = ("instructblip", "llava", "minigpt-4", "mmgpt", "mplug")
+BETAS = {"f1": 1.0, "f0.5": 0.5}
+NAMES = [f"{score}_{over}" for over in ("all", "cls") for score in ("precision", "recall", *BETAS)]
 
 
 @dataclass(frozen=True)
@@ -66,13 +71,28 @@ class Population:
     implied: Bools
     present: Bools
 
-    def at(self, rows: NDArray[np.int64]) -> "Population":
+    def at(self, rows: Ints) -> "Population":
         """Return the population of some of the texts."""
         return Population(self.labels[rows], self.implied[rows], self.present[rows])
 
 
+@dataclass(frozen=True)
+class Estimate:
+    """A score in one run, or all scores in all runs [runs, scores]."""
+
+    truth: Any
+    raw: Any
+    value: Any
+    low: Any
+    high: Any
+
+    @property
+    def is_held(self) -> Any:
+        return (self.low <= self.truth) & (self.truth <= self.high)
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -85,151 +105,227 @@ def main() -> None:
         interval_coverage.main(options.runs or 500)
         return
     runs = options.runs or 1000
-    patterns = [*PATTERNS, *(REAL if options.upstream else ())]
-    tasks = [*product(patterns, options.texts)]
+    patterns = list(PATTERNS)
+    if options.upstream:
+        patterns += REAL
     with ProcessPoolExecutor() as workers:
-        rows = workers.map(partial(measure, runs=runs, upstream=options.upstream), *zip(*tasks, strict=True))
-        print(
-            tabulate(
-                [row for part in rows for row in part], HEADER, floatfmt=("", "", "", ".1f", *[".2f"] * 4)
-            )
-        )
-        of_graders = workers.map(partial(measure_grader, runs=runs), *zip(*GRADERS, strict=True))
-        print(tabulate(of_graders, HEADER_OF_GRADERS, floatfmt=("", "", "", "", ".1f", *[".3f"] * 3)))
+        judges = []
+        for pattern, texts in product(patterns, options.texts):
+            judges.append(workers.submit(measure, pattern, texts, runs, options.upstream))
+        graders = [workers.submit(measure_grader, case, runs) for case in grader_cases()]
+        lines: list[dict[str, Any]] = []
+        for judge in judges:
+            lines += judge.result()
+        print(tabulate(lines, headers="keys", floatfmt=("", "", "", ".1f", ".2f", ".2f", ".2f", ".2f")))
+        lines = [grader.result() for grader in graders]
+        print(tabulate(lines, headers="keys", floatfmt=("", "", "", "", ".1f", ".3f", ".3f", ".3f")))
 
 
-HEADER_OF_GRADERS = ("verdicts", "responses", "marked", "judge", "coverage", "raw bias", "bias", "half width")
-
-# What is marked -> the greatest value of the score
-KINDS = {"2 % wrong": 1, "20 % wrong": 1, "half wrong": 1, "0 to 6": 6, "0 to 10": 10, "nouns": 1}
-GRADERS = [*product(KINDS, ((500, 100), (4000, 100), (4000, 300)), ("the same", "another"))]
+# Judges of objects, corrected by labels of texts
 
 
-def measure_grader(kind: str, sizes: tuple[int, int], judge: str, runs: int) -> tuple[str | int | float, ...]:
-    """Return how often the interval of a grader's corrected score holds the true one, in percent, and the biases."""
-    rows, sample = sizes
-    random = np.random.default_rng(0)
-    part, _, whole, _ = graded(random, kind, 1_000_000)
-    truth = part.sum() / whole.sum()
-    found = np.array([one_grader(random, kind, rows, sample, judge, run) for run in range(runs)])
-    raw, value, low, high = found.T
-    held = 100 * ((low <= truth) & (truth <= high)).mean()
-    biases = (of.mean() - truth for of in (raw, value))
-    return (kind, rows, sample, judge, held, *biases, (high - low).mean() / 2)
-
-
-def one_grader(
-    random: np.random.Generator, kind: str, rows: int, sample: int, judge: str, seed: int
-) -> tuple[float, ...]:
-    """Return the raw and the corrected score and both ends, of one draw of responses and of a sample of them."""
-    part, said, whole, clusters = graded(random, kind, rows)
-    _, place, sizes = np.unique(said, return_inverse=True, return_counts=True)
-    wanted = samples.allot(sizes, sample)
-    drawn = np.concatenate(
-        [random.permutation(np.flatnonzero(place == of))[:count] for of, count in enumerate(wanted)]
-    )
-    chances = (wanted / sizes)[place[drawn]]
-    if judge == "another":
-        said = np.where(random.random(rows) < 0.15, random.permutation(said), said)
-    found = samples.corrected_score(
-        said,
-        samples.Marked(drawn, part[drawn], whole[drawn], chances),
-        clusters,
-        KINDS[kind],
-        Bootstrap(500, seed),
-    )
-    return (said.sum() / whole.sum(), *found.values())
-
-
-def graded(
-    random: np.random.Generator, kind: str, rows: int
-) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
-    """Return what people say of responses and what a judge says, each response's weight, and its image."""
-    clusters = np.unique(random.integers(rows // 2, size=rows), return_inverse=True)[1]
-    hard = random.random(clusters.max() + 1)[clusters]
-    most, whole = KINDS[kind], np.ones(rows)
-    if kind == "nouns":
-        whole = random.integers(2, 7, size=rows).astype(float)
-        true = random.binomial(whole.astype(int), 0.2 * hard).astype(float)
-        said = random.binomial(true.astype(int), 0.9) + random.binomial((whole - true).astype(int), 0.05)
-    elif most == 1:
-        rate = {"2 % wrong": 0.02, "20 % wrong": 0.2, "half wrong": 0.5}[kind]
-        true = (random.random(rows) < 2 * rate * hard).astype(float)
-        said = np.where(random.random(rows) < np.where(true == 1, 0.12, 0.04), 1 - true, true)
-    else:
-        true = np.clip(np.round(random.normal(most * (0.3 + 0.5 * hard), most / 4)), 0, most)
-        said = np.clip(true + random.choice([-2, -1, 0, 0, 0, 0, 1, 1], size=rows), 0, most)
-    return true, said.astype(float), whole, clusters
-
-
-HEADER = ("errors", "texts", "score", "coverage", "raw bias", "bias", "half width", "labels alone")
-
-
-def measure(pattern: str, texts: int, runs: int, upstream: Path | None) -> list[tuple[object, ...]]:
-    """Return one row for each score."""
+def measure(pattern: str, texts: int, runs: int, upstream: Path | None) -> list[dict[str, Any]]:
+    """Return a line of the table for each score."""
     population = populate(pattern, upstream)
-    found = np.array([*simulate(population, texts, runs)])
-    truth, raw, value, low, high, alone = np.moveaxis(found, 1, 0)
-    columns = (
-        100 * ((low <= truth) & (truth <= high)).mean(axis=0),
-        100 * (raw - truth).mean(axis=0),
-        100 * (value - truth).mean(axis=0),
-        50 * (high - low).mean(axis=0),
-        50 * alone.mean(axis=0),
-    )
-    return [(pattern, texts, name, *row) for name, row in zip(NAMES, zip(*columns, strict=True), strict=True)]
+    estimate, widths_of_labels = simulate(population, texts, runs)
+    lines = []
+    for column, name in enumerate(NAMES):
+        truth = estimate.truth[:, column]
+        lines.append(
+            {
+                "errors": pattern,
+                "texts": texts,
+                "score": name,
+                "coverage": 100 * estimate.is_held[:, column].mean(),
+                "raw bias": 100 * (estimate.raw[:, column] - truth).mean(),
+                "bias": 100 * (estimate.value[:, column] - truth).mean(),
+                "half width": 50 * (estimate.high - estimate.low)[:, column].mean(),
+                "labels alone": 50 * widths_of_labels[:, column].mean(),
+            }
+        )
+    return lines
 
 
-NAMES = tuple(f"{score}_{over}" for over in ("all", "cls") for score in ("precision", "recall", "f1", "f0.5"))
-
-
-def simulate(population: Population, texts: int, runs: int) -> Iterator[Sequence[Sequence[float]]]:
-    """Yield for each run, by score: true, raw and corrected value, both ends, and the width from labels alone."""
+def simulate(population: Population, texts: int, runs: int) -> tuple[Estimate, Floats]:
+    """Return the scores of each run, and the widths of their intervals from labels alone, in every tenth run."""
     random = np.random.default_rng(0)
+    estimates = []
+    widths_of_labels = []
     for run in range(runs):
         drawn = population.at(random.integers(POPULATION, size=texts))
         rows, chances = draw(drawn.labels, drawn.present, LABELLED, seed=run)
         sample = Sample(rows, chances, drawn.implied[rows])
-        scores = correct(drawn.labels, drawn.present, sample).scores
+        corrected = correct(drawn.labels, drawn.present, sample).scores
         if run % 10 == 0:
-            alone = correct(np.full_like(drawn.labels, -1), drawn.present, sample).scores
-        conventions = Conventions()
-        raw = score(total_of(Hits.of(drawn.labels, drawn.present).counts(conventions)), conventions)
-        ends = ([scores[name][end] for name in NAMES] for end in ("value", "low", "high"))
-        yield (
-            truth(population, drawn),
-            [float(raw[name][0]) for name in NAMES],
-            *ends,
-            [alone[name]["high"] - alone[name]["low"] for name in NAMES],
+            nothing = np.full_like(drawn.labels, -1)
+            by_labels = correct(nothing, drawn.present, sample).scores
+            widths_of_labels.append([by_labels[name]["high"] - by_labels[name]["low"] for name in NAMES])
+        estimates.append(
+            Estimate(
+                truth=true_scores(population, drawn),
+                raw=raw_scores(drawn),
+                value=[corrected[name]["value"] for name in NAMES],
+                low=[corrected[name]["low"] for name in NAMES],
+                high=[corrected[name]["high"] for name in NAMES],
+            )
         )
+    return stacked(estimates), np.array(widths_of_labels)
 
 
-def truth(population: Population, drawn: Population) -> list[float]:
+def stacked(estimates: list[Estimate]) -> Estimate:
+    return Estimate(
+        truth=np.array([estimate.truth for estimate in estimates]),
+        raw=np.array([estimate.raw for estimate in estimates]),
+        value=np.array([estimate.value for estimate in estimates]),
+        low=np.array([estimate.low for estimate in estimates]),
+        high=np.array([estimate.high for estimate in estimates]),
+    )
+
+
+def raw_scores(drawn: Population) -> list[float]:
+    """Return the scores by the judge's labels alone."""
+    conventions = Conventions()
+    scores = score(total_of(Hits.of(drawn.labels, drawn.present).counts(conventions)), conventions)
+    return [float(scores[name][0]) for name in NAMES]
+
+
+def true_scores(population: Population, drawn: Population) -> list[float]:
     """Return the population's scores, over the classes that are defined in the drawn sample."""
-    true, predicted, present = counts(population)
-    defined = [drawn.implied.any(axis=0), drawn.present.any(axis=0)]
-    pooled = true.sum() / predicted.sum(), true.sum() / present.sum()
-    means = (true / predicted)[defined[0]].mean(), (true / present)[defined[1]].mean()
-    return [
-        float(value)
-        for precision, recall in (pooled, means)
-        for value in (precision, recall, *(f_score(precision, recall, beta) for beta in (1.0, 0.5)))
-    ]
+    true = (population.implied & population.present).sum(axis=0).astype(float)
+    predicted = population.implied.sum(axis=0).astype(float)
+    present = population.present.sum(axis=0).astype(float)
+    scores = precision_recall_f(true.sum() / predicted.sum(), true.sum() / present.sum())
+    has_precision = drawn.implied.any(axis=0)
+    has_recall = drawn.present.any(axis=0)
+    scores += precision_recall_f(
+        (true / predicted)[has_precision].mean(), (true / present)[has_recall].mean()
+    )
+    return scores
 
 
-def counts(population: Population) -> tuple[Floats, Floats, Floats]:
-    """Count true, predicted and present cells of each class, by people's labels."""
-    true = population.implied & population.present
-    return tuple(table.sum(axis=0).astype(float) for table in (true, population.implied, population.present))  # type: ignore[return-value]
+def precision_recall_f(precision: float, recall: float) -> list[float]:
+    """Return them in the order of `NAMES`."""
+    scores = [float(precision), float(recall)]
+    for beta in BETAS.values():
+        scores.append(float(f_score(precision, recall, beta)))
+    return scores
+
+
+# Graders, corrected by marks of responses
+
+# What is marked -> the greatest value of the score
+KINDS = {"2 % wrong": 1, "20 % wrong": 1, "half wrong": 1, "0 to 6": 6, "0 to 10": 10, "nouns": 1}
+WRONG_SHARES = {"2 % wrong": 0.02, "20 % wrong": 0.2, "half wrong": 0.5}
+
+
+@dataclass(frozen=True)
+class GraderCase:
+    kind: str
+    responses: int
+    marked: int
+    is_other_judge: bool  # whether the sample was drawn by the verdicts of another judge
+
+
+@dataclass(frozen=True)
+class Graded:
+    """Responses [responses]: the parts of the score by people and by a judge, its whole, and the image of each."""
+
+    by_people: Floats
+    by_judge: Floats
+    whole: Floats
+    images: Ints
+
+
+def grader_cases() -> Iterator[GraderCase]:
+    for kind in KINDS:
+        for responses, marked in ((500, 100), (4000, 100), (4000, 300)):
+            for is_other_judge in (False, True):
+                yield GraderCase(kind, responses, marked, is_other_judge)
+
+
+def measure_grader(case: GraderCase, runs: int) -> dict[str, Any]:
+    """Return a line of the table: how often the interval of a grader's corrected score holds the true one, in percent,
+    and the biases.
+    """
+    random = np.random.default_rng(0)
+    everything = graded(random, case.kind, 1_000_000)
+    truth = everything.by_people.sum() / everything.whole.sum()
+    estimate = stacked([grader_estimate(random, case, truth, run) for run in range(runs)])
+    judge = "the same"
+    if case.is_other_judge:
+        judge = "another"
+    return {
+        "verdicts": case.kind,
+        "responses": case.responses,
+        "marked": case.marked,
+        "judge": judge,
+        "coverage": 100 * estimate.is_held.mean(),
+        "raw bias": estimate.raw.mean() - truth,
+        "bias": estimate.value.mean() - truth,
+        "half width": (estimate.high - estimate.low).mean() / 2,
+    }
+
+
+def grader_estimate(random: np.random.Generator, case: GraderCase, truth: float, seed: int) -> Estimate:
+    """Return the raw and the corrected score of one draw of responses and of a sample of them."""
+    rows = graded(random, case.kind, case.responses)
+    by_judge = rows.by_judge
+    _, verdict_of_row, sizes = np.unique(by_judge, return_inverse=True, return_counts=True)
+    allotted = samples.allot(sizes, case.marked)
+    drawn_by_verdict = []
+    for verdict, count in enumerate(allotted):
+        own = random.permutation(np.flatnonzero(verdict_of_row == verdict))
+        drawn_by_verdict.append(own[:count])
+    drawn = np.concatenate(drawn_by_verdict)
+    chances = (allotted / sizes)[verdict_of_row[drawn]]
+    if case.is_other_judge:
+        is_otherwise = random.random(case.responses) < 0.15
+        by_judge = np.where(is_otherwise, random.permutation(by_judge), by_judge)
+    corrected = samples.corrected_score(
+        by_judge,
+        samples.Marked(drawn, rows.by_people[drawn], rows.whole[drawn], chances),
+        rows.images,
+        KINDS[case.kind],
+        Bootstrap(500, seed),
+    )
+    raw = by_judge.sum() / rows.whole.sum()
+    return Estimate(truth=truth, raw=raw, **corrected)
+
+
+def graded(random: np.random.Generator, kind: str, rows: int) -> Graded:
+    """Make responses; the judge errs more on some images."""
+    images = np.unique(random.integers(rows // 2, size=rows), return_inverse=True)[1]
+    hard = random.random(images.max() + 1)[images]
+    most = KINDS[kind]
+    whole = np.ones(rows)
+    if kind == "nouns":
+        whole = random.integers(2, 7, size=rows).astype(float)
+        by_people = random.binomial(whole.astype(int), 0.2 * hard).astype(float)
+        found = random.binomial(by_people.astype(int), 0.9)
+        by_judge = found + random.binomial((whole - by_people).astype(int), 0.05)
+    elif kind in WRONG_SHARES:
+        by_people = (random.random(rows) < 2 * WRONG_SHARES[kind] * hard).astype(float)
+        is_mistaken = random.random(rows) < np.where(by_people == 1, 0.12, 0.04)
+        by_judge = np.where(is_mistaken, 1 - by_people, by_people)
+    else:
+        by_people = np.clip(np.round(random.normal(most * (0.3 + 0.5 * hard), most / 4)), 0, most)
+        errors = random.choice([-2, -1, 0, 0, 0, 0, 1, 1], size=rows)
+        by_judge = np.clip(by_people + errors, 0, most)
+    return Graded(by_people, by_judge.astype(float), whole, images)
+
+
+# Populations
 
 
 def populate(pattern: str, upstream: Path | None) -> Population:
     """Make the population of a pattern."""
     random = np.random.default_rng(1)
     if pattern in PATTERNS:
-        return PATTERNS[pattern](*texts_of_nobody(random), random)
+        implied, present = texts_of_nobody(random)
+        return PATTERNS[pattern](implied, present, random)
     assert upstream
-    return REAL[pattern](*readings(upstream), random)
+    rules, words, present = readings(upstream)
+    return REAL[pattern](rules, words, present, random)
 
 
 def texts_of_nobody(random: np.random.Generator) -> tuple[Bools, Bools]:
@@ -260,32 +356,36 @@ def judged(
     if by_class:
         rate *= random.gamma(1 / by_class, by_class, implied.shape[1])
     likely = np.where(present, 0.15, implied.mean(axis=0))
-    says = random.random(implied.shape) < np.where(
-        implied, 1 - np.minimum(0.9, MISSED * rate), np.minimum(0.9, FALSE_YES * rate * likely)
-    )
+    missed = np.minimum(0.9, MISSED * rate)
+    invented = np.minimum(0.9, FALSE_YES * rate * likely)
+    says = random.random(implied.shape) < np.where(implied, 1 - missed, invented)
     undecided = np.minimum(0.5, UNDECIDED * rate * np.where(implied, 1.0, likely))
-    return Population(
-        np.where(random.random(implied.shape) < undecided, -1, says).astype(np.int8), implied, present
-    )
+    labels = np.where(random.random(implied.shape) < undecided, -1, says).astype(np.int8)
+    return Population(labels, implied, present)
 
 
 def readings(upstream: Path) -> tuple[Bools, Bools, Bools]:
     """Read real texts with the lexical judge, with its rules and by words alone; also return what is present."""
-    labels = presence.load([str(upstream / "chair" / "coco2014_chair_objects.json.gz")])
-    objects = {image.image_id: image.objects for image in labels}
+    images = presence.load([str(upstream / "chair" / "coco2014_chair_objects.json.gz")])
+    objects = {image.image_id: image.objects for image in images}
     judge = LexicalJudge(COCO)
-    names = [upstream / "responses" / f"pope_instruction1_{name}.jsonl" for name in FIVE]
-    rules, words, there = [], [], []
-    for path in names:
-        (responses,) = reading.read([path])
-        images = responses.table.cells("image_id")
-        for image, text in zip(images, responses.texts, strict=True):
+    by_rules = []
+    by_words = []
+    present = []
+    for name in FIVE:
+        (responses,) = reading.read([upstream / "responses" / f"pope_instruction1_{name}.jsonl"])
+        for image, text in zip(responses.table.cells("image_id"), responses.texts, strict=True):
             mentions = judge.mentions(text)
-            rules.append([mention.object for mention in mentions if mention.implied])
-            words.append([mention.object for mention in mentions])
-            there.append(objects[image])
-    tables = (COCO.presence(table) for table in (rules, words, there))
-    return tuple(np.resize(table, (POPULATION, table.shape[1])) for table in tables)  # type: ignore[return-value]
+            by_rules.append([mention.object for mention in mentions if mention.implied])
+            by_words.append([mention.object for mention in mentions])
+            present.append(objects[image])
+    return population_table(by_rules), population_table(by_words), population_table(present)
+
+
+def population_table(objects: list[list[str]]) -> Bools:
+    """Return a table of objects, repeated until it has as many texts as the population."""
+    table = COCO.presence(objects)
+    return np.resize(table, (POPULATION, table.shape[1]))
 
 
 def word_matching(rules: Bools, words: Bools, present: Bools, random: np.random.Generator) -> Population:

@@ -100,14 +100,14 @@ def rates(random: np.random.Generator, count: int, mean: float, alike: float) ->
 
 def questions(random: np.random.Generator, images: int, right: float, alike: float) -> Counts:
     """Return POPE's answers: six questions about each image, three about what is there."""
-    each = rates(random, images, right, alike)
-    found = random.binomial(3, each)
-    denied = random.binomial(3, each)
+    rate = rates(random, images, right, alike)
+    found_objects = random.binomial(3, rate)
+    denied_objects = random.binomial(3, rate)
     return {
-        "part": found + denied,
+        "part": found_objects + denied_objects,
         "whole": np.full(images, 6),
-        "found": found,
-        "said": found + 3 - denied,
+        "found": found_objects,
+        "said": found_objects + 3 - denied_objects,
         "present": np.full(images, 3),
     }
 
@@ -120,8 +120,9 @@ def pairs(random: np.random.Generator, sets: int, right: float) -> Counts:
 
 def mentions(random: np.random.Generator, captions: int, wrong: float) -> Counts:
     """Return CHAIR's mentions in captions."""
-    each = random.poisson(5, captions)
-    return {"part": random.binomial(each, rates(random, captions, wrong, 0.3)), "whole": each}
+    objects_named = random.poisson(5, captions)
+    invented = random.binomial(objects_named, rates(random, captions, wrong, 0.3))
+    return {"part": invented, "whole": objects_named}
 
 
 RATED = (0.1, 0.2, 0.1, 0.1, 0.2, 0.2, 0.1)
@@ -137,8 +138,8 @@ def objects(random: np.random.Generator, images: int) -> Counts:
     often = 0.4 / np.arange(1, CLASSES + 1) ** 0.75
     crowded = random.gamma(3, 1 / 3, (images, 1))
     present = random.random((images, CLASSES)) < np.minimum(0.9, often * crowded)
-    told = np.random.default_rng(1).beta(4, 3, CLASSES)
-    named = random.random((images, CLASSES)) < np.where(present, told, 0.3 * often * crowded)
+    recall = np.random.default_rng(1).beta(4, 3, CLASSES)
+    named = random.random((images, CLASSES)) < np.where(present, recall, 0.3 * often * crowded)
     return {"true": named & present, "predicted": named, "present": present}
 
 
@@ -173,9 +174,10 @@ def cases() -> Iterator[Case]:
         yield Case(f"qAcc 0.4 of {sets} sets", sets, 0.4, partial(pairs, sets=sets, right=0.4), share)
         yield Case(f"qAcc 0.9 of {sets} sets", sets, 0.9, partial(pairs, sets=sets, right=0.9), share)
     for captions, wrong in ((30, 0.1), (100, 0.02), (500, 0.02), (500, 0.1)):
-        said = partial(mentions, captions=captions, wrong=wrong)
+        mentioned = partial(mentions, captions=captions, wrong=wrong)
         easy = captions == 500
-        yield Case(f"chair_i {wrong:g} of {captions} captions", captions, wrong, said, share, is_easy=easy)
+        name = f"chair_i {wrong:g} of {captions} captions"
+        yield Case(name, captions, wrong, mentioned, share, is_easy=easy)
     for count, often in ((96, RATED), (96, RATED_WELL), (30, RATED_WELL)):
         mean = float(np.dot(np.arange(7), often))
         rated = partial(ratings, count=count, often=often)
@@ -191,24 +193,24 @@ def cases() -> Iterator[Case]:
 
 
 def without_each(counts: Counts, score: Score, known: Range) -> LeftOut:
-    (found,) = leave_out(
-        lambda sums: {"score": score(sums)}, total_of(counts), blocks_of(counts), {"score": known}
-    ).values()
-    return found
+    def scores(sums: Counts) -> dict[str, Floats]:
+        return {"score": score(sums)}
+
+    return leave_out(scores, total_of(counts), blocks_of(counts), {"score": known})["score"]
 
 
 def percentile(counts: Counts, score: Score, seed: int) -> tuple[float, float]:
     clusters = len(next(iter(counts.values())))
     resampling = Bootstrap(RESAMPLES, seed)
     (weights,) = resampling.weights(clusters)
-    return resampling.interval(score({name: weights @ table.astype(float) for name, table in counts.items()}))
+    resampled = {name: weights @ table.astype(float) for name, table in counts.items()}
+    return resampling.interval(score(resampled))
 
 
 def clopper(value: float, count: int) -> tuple[float, float]:
     right = round(value * count)
-    low = stats.beta.ppf(0.025, right, count - right + 1) if right else 0.0
-    high = stats.beta.ppf(0.975, right + 1, count - right) if right < count else 1.0
-    return float(low), float(high)
+    interval = stats.binomtest(right, count).proportion_ci(0.95, method="exact")
+    return float(interval.low), float(interval.high)
 
 
 def undefined(counts: Counts) -> float:
@@ -218,33 +220,43 @@ def undefined(counts: Counts) -> float:
     return float(1 - (counts["predicted"].any(axis=0) & counts["present"].any(axis=0)).mean())
 
 
-def measure(case: Case, runs: int) -> tuple[dict[str, Any], list[str]]:
-    """Return a line of the table, and what fails."""
+@dataclass(frozen=True)
+class Measured:
+    line: dict[str, Any]  # of the table
+    failures: list[str]
+
+
+def measure(case: Case, runs: int) -> Measured:
     random = np.random.default_rng(0)
-    ours, theirs, plain = [], [], []
+    ours = []
+    by_percentile = []
+    by_clopper = []
     refused = 0
     for run in range(max(1, runs // case.slow)):
         counts = case.draw(random)
         if undefined(counts) > MOST_UNDEFINED:
             refused += 1
             continue
-        found = without_each(counts, case.score, case.range)
-        ours.append(interval(found, 0.95))
-        theirs.append(percentile(counts, case.score, run))
+        left_out = without_each(counts, case.score, case.range)
+        ours.append(interval(left_out, 0.95))
+        by_percentile.append(percentile(counts, case.score, run))
         if case.rows:
-            plain.append(clopper(found.value, case.rows))
+            by_clopper.append(clopper(left_out.value, case.rows))
     width = mean_width(ours)
     line: dict[str, Any] = {
         "score": case.name,
         "held": held(ours, case.truth),
-        "percentile": held(theirs, case.truth),
-        "Clopper": held(plain, case.truth) if plain else None,
+        "percentile": held(by_percentile, case.truth),
+        "Clopper": None,
         "width": width,
-        "/ percentile": width / mean_width(theirs),
-        "/ Clopper": width / mean_width(plain) if plain else None,
+        "/ percentile": width / mean_width(by_percentile),
+        "/ Clopper": None,
         "refused": refused,
     }
-    return line, [*failures(case, line)]
+    if by_clopper:
+        line["Clopper"] = held(by_clopper, case.truth)
+        line["/ Clopper"] = width / mean_width(by_clopper)
+    return Measured(line, list(failures(case, line)))
 
 
 def held(ends: list[tuple[float, float]], truth: float) -> float:
@@ -296,11 +308,12 @@ def both_mention(
 ) -> tuple[Counts, Counts]:
     """Return two models' mentions, of which one makes twice as many."""
     hard = random.beta(0.5, 2, captions)
-    found = []
+    models: list[Counts] = []
     for rate, often in ((first, 6), (second, 3)):
-        each = random.poisson(often, captions)
-        found.append({"part": random.binomial(each, np.minimum(1, hard * rate / 0.2)), "whole": each})
-    return found[0], found[1]
+        named = random.poisson(often, captions)
+        invented = random.binomial(named, np.minimum(1, hard * rate / 0.2))
+        models.append({"part": invented, "whole": named})
+    return models[0], models[1]
 
 
 def both_name(random: np.random.Generator, first: float, second: float, images: int) -> tuple[Counts, Counts]:
@@ -308,11 +321,11 @@ def both_name(random: np.random.Generator, first: float, second: float, images: 
     counts = objects(random, images)
     present = counts["present"]
     often = present.mean(axis=0)
-    found = []
-    for told in (first, second):
-        named = random.random(present.shape) < np.where(present, told, 0.3 * often)
-        found.append({"true": named & present, "predicted": named, "present": present})
-    return found[0], found[1]
+    models: list[Counts] = []
+    for recall in (first, second):
+        named = random.random(present.shape) < np.where(present, recall, 0.3 * often)
+        models.append({"true": named & present, "predicted": named, "present": present})
+    return models[0], models[1]
 
 
 def twos() -> Iterator[Two]:
@@ -342,17 +355,17 @@ def twos() -> Iterator[Two]:
     yield Two("f0.5_cls of 200 images, equal models", 0.6, 0.6, name, class_f, slow=3)
 
 
-def measure_two(case: Two, runs: int) -> tuple[dict[str, Any], list[str]]:
+def measure_two(case: Two, runs: int) -> Measured:
     random = np.random.default_rng(0)
     truth = case.first - case.second
-    found = []
+    differences = []
     for _ in range(max(1, runs // case.slow)):
-        ours, theirs = case.draw(random, case.first, case.second)
-        found.append(
-            difference(without_each(ours, case.score, SHARE), without_each(theirs, case.score, SHARE))
-        )
-    ends = [(one.low, one.high) for one in found]
-    told_apart = float(np.mean([one.p < 0.05 for one in found]))
+        first, second = case.draw(random, case.first, case.second)
+        of_first = without_each(first, case.score, SHARE)
+        of_second = without_each(second, case.score, SHARE)
+        differences.append(difference(of_first, of_second))
+    ends = [(measured.low, measured.high) for measured in differences]
+    told_apart = float(np.mean([measured.p < 0.05 for measured in differences]))
     line: dict[str, Any] = {
         "scores": case.name,
         "held": held(ends, truth),
@@ -362,20 +375,20 @@ def measure_two(case: Two, runs: int) -> tuple[dict[str, Any], list[str]]:
     failed = []
     if line["held"] < LEAST_HELD:
         failed.append(f"{case.name}: held {line['held']:.3f}, at least {LEAST_HELD} expected")
-    if truth == 0 and told_apart > 0.05 + 2 * math.sqrt(0.05 * 0.95 / len(found)):
+    if truth == 0 and told_apart > 0.05 + 2 * math.sqrt(0.05 * 0.95 / len(differences)):
         failed.append(f"{case.name}: p < 0.05 in {told_apart:.3f}, at most 0.05 expected")
-    return line, failed
+    return Measured(line, failed)
 
 
 def main(runs: int) -> None:
     """Print both tables, and fail below a floor."""
-    failed: list[str] = []
-    singles = [measure(case, runs) for case in cases()]
-    print(tabulate([line for line, _ in singles], headers="keys", floatfmt=".3f"))
+    scores = [measure(case, runs) for case in cases()]
+    print(tabulate([measured.line for measured in scores], headers="keys", floatfmt=".3f"))
     print()
-    two = [measure_two(case, runs) for case in twos()]
-    print(tabulate([line for line, _ in two], headers="keys", floatfmt=".3f"))
-    for _, lines in (*singles, *two):
-        failed += lines
+    differences = [measure_two(case, runs) for case in twos()]
+    print(tabulate([measured.line for measured in differences], headers="keys", floatfmt=".3f"))
+    failed: list[str] = []
+    for measured in scores + differences:
+        failed += measured.failures
     if failed:
-        raise SystemExit("\n".join(["", *failed]))
+        raise SystemExit("\n" + "\n".join(failed))

@@ -20,9 +20,12 @@ from halluscope import scoring
 from halluscope.benchmarks.pope.rows import ObjectQuestion, load
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats
+from halluscope.stats.tallies import Bools
 
 SAMPLINGS = ("random", "popular", "adversarial")
-FEWEST = 3
+FEWEST = 3  # models that answered a row
+
+Row = tuple[int, str]  # image and question
 
 
 def main() -> None:
@@ -33,63 +36,91 @@ def main() -> None:
     parser.add_argument("upstream", type=Path)
     upstream = parser.parse_args().upstream
     warnings.simplefilter("ignore")
-    pope = [str(upstream / f"pope/coco/coco_pope_{name}.json") for name in SAMPLINGS]
-    corrected = [str(upstream / f"repope/coco_repope_{name}.json") for name in SAMPLINGS]
-    labels, theirs = (
-        {(row.image_id, row.question): row.answer for row in load(of) if isinstance(row, ObjectQuestion)}
-        for of in (pope, corrected)
-    )
-    models = _models(upstream, pope)
-    wrong = defaultdict[tuple[int, str], dict[str, float]](dict)
+    pope = [str(upstream / f"pope/coco/coco_pope_{sampling}.json") for sampling in SAMPLINGS]
+    repope = [str(upstream / f"repope/coco_repope_{sampling}.json") for sampling in SAMPLINGS]
+    labels = labels_of(pope)
+    corrected = labels_of(repope)
+
+    models = files_of_models(upstream)
+    errors: dict[Row, dict[str, float]] = defaultdict(dict)  # row -> model -> 1 if it is wrong
     for model, files in models.items():
         for file in files:
-            for row, score in _answers(file, pope):
-                wrong[row][model] = 1 - score
-    rows = [row for row, of in wrong.items() if len(of) >= FEWEST and row in labels and row in theirs]
-    share = np.array([np.mean([*wrong[row].values()]) for row in rows])
-    is_changed = np.array([labels[row] != theirs[row] for row in rows])
-    images = np.unique([image for image, _ in rows], return_inverse=True)[1]
-    drawn = Bootstrap(1000, 0).weights(int(images.max()) + 1)
-    areas = np.concatenate([[area(share, is_changed, one[images]) for one in part] for part in drawn])
-    low, high = np.quantile(areas, (0.025, 0.975))
+            for row, accuracy in accuracies(file, pope).items():
+                errors[row][model] = 1 - accuracy
+
+    rows = []
+    for row, by_model in errors.items():
+        if len(by_model) >= FEWEST and row in labels and row in corrected:
+            rows.append(row)
+    wrong_shares = np.array([np.mean(list(errors[row].values())) for row in rows])
+    is_relabelled = np.array([labels[row] != corrected[row] for row in rows])
+
     for model, files in models.items():
         print(f"{model} ({len(files)} files)")
     print(f"{len(models)} models; {len(rows):,} rows with at least {FEWEST}, of {len(labels):,} in POPE")
-    those, others = share[is_changed].mean(), share[~is_changed].mean()
-    print(f"{is_changed.sum():,} relabelled; wrong on these {those:.1%}, else {others:.1%}")
     print(
-        f"area under the ROC curve {area(share, is_changed, np.ones(len(rows))):.3f}, {low:.3f} to {high:.3f}"
+        f"{is_relabelled.sum():,} relabelled; wrong on these {wrong_shares[is_relabelled].mean():.1%}, "
+        f"else {wrong_shares[~is_relabelled].mean():.1%}"
     )
+    value = area(wrong_shares, is_relabelled, np.ones(len(rows)))
+    low, high = interval_of_area(wrong_shares, is_relabelled, [image for image, _ in rows])
+    print(f"area under the ROC curve {value:.3f}, {low:.3f} to {high:.3f}")
 
 
-def area(scores: Floats, is_one: np.ndarray, weights: Floats) -> float:
-    """Return the weighted share of pairs of a one and a zero in which the one's score is higher; ties count a half."""
-    values, place = np.unique(scores, return_inverse=True)
-    ones, zeros = (np.bincount(place, weights * of, len(values)) for of in (is_one, ~is_one))
-    below = np.cumsum(zeros) - zeros
-    return float((ones * (below + zeros / 2)).sum() / (ones.sum() * zeros.sum()))
+def labels_of(files: list[str]) -> dict[Row, str]:
+    """Return the right answers."""
+    labels = {}
+    for row in load(files):
+        if isinstance(row, ObjectQuestion):
+            labels[row.image_id, row.question] = row.answer
+    return labels
 
 
-def _models(upstream: Path, pope: list[str]) -> dict[str, list[Path]]:
+def files_of_models(upstream: Path) -> dict[str, list[Path]]:
     """Return the files of each model and way of decoding, whatever its samplings."""
-    found = defaultdict[str, list[Path]](list)
+    models: dict[str, list[Path]] = defaultdict(list)
     for entry in json.loads((upstream / "wild/manifest.json").read_text(encoding="utf-8")):
+        if entry["benchmark"] != "POPE (coco)" or not entry["rows"]:
+            continue
         file = upstream / "wild" / entry["file"]
-        if entry["benchmark"] == "POPE (coco)" and entry["rows"]:
-            name = re.sub(r"_?(coco|pope|random|rand|popular|adversarial|adv)(?=[_.-])", "", file.stem + ".")
-            found[f"{file.parent.name}: {name.strip('._')}"].append(file)
-    return dict(found)
+        name = re.sub(r"_?(coco|pope|random|rand|popular|adversarial|adv)(?=[_.-])", "", file.stem + ".")
+        models[f"{file.parent.name}: {name.strip('._')}"].append(file)
+    return dict(models)
 
 
-def _answers(file: Path, pope: list[str]) -> list[tuple[tuple[int, str], float]]:
-    benchmark, (ready,), options = scoring.prepare_call(
-        "pope", [file], pope, {"partial": True, "per_question": True, "bootstrap": 0}
-    )
-    table = scoring.compute(benchmark, ready, options)["per_question"]
-    return [
-        ((row.image_id, row.question), one["accuracy"])
-        for row, one in zip(ready.matched.rows, table, strict=True)
-    ]
+def accuracies(file: Path, pope: list[str]) -> dict[Row, float]:
+    """Return whether each answer in a file is right."""
+    options = {"partial": True, "per_question": True, "bootstrap": 0}
+    benchmark, (ready,), options = scoring.prepare_call("pope", [file], pope, options)
+    questions = scoring.compute(benchmark, ready, options)["per_question"]
+    accuracies = {}
+    for row, question in zip(ready.matched.rows, questions, strict=True):
+        accuracies[row.image_id, row.question] = question["accuracy"]
+    return accuracies
+
+
+def interval_of_area(scores: Floats, is_positive: Bools, images: list[int]) -> tuple[float, float]:
+    """Return the 95 % interval of the area under the curve, over resampled images."""
+    image_of_row = np.unique(images, return_inverse=True)[1]
+    areas = []
+    for block in Bootstrap(1000, 0).weights(int(image_of_row.max()) + 1):
+        for weights in block:
+            areas.append(area(scores, is_positive, weights[image_of_row]))
+    low, high = np.quantile(areas, (0.025, 0.975))
+    return float(low), float(high)
+
+
+def area(scores: Floats, is_positive: Bools, weights: Floats) -> float:
+    """Return the weighted share of pairs of a positive and a negative in which the positive's score is higher.
+
+    Ties count a half.
+    """
+    values, place = np.unique(scores, return_inverse=True)
+    positives = np.bincount(place, weights * is_positive, len(values))
+    negatives = np.bincount(place, weights * ~is_positive, len(values))
+    below = np.cumsum(negatives) - negatives
+    won = positives * (below + negatives / 2)
+    return float(won.sum() / (positives.sum() * negatives.sum()))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,29 @@ CASES = {
 COCO = load("coco")
 
 
+@dataclass
+class Counts:
+    """Objects in all descriptions together."""
+
+    named: int = 0  # by a way of reading
+    implied: int = 0  # by the labels
+    both: int = 0
+
+    def add(self, named: set[str], implied: set[str]) -> None:
+        self.named += len(named)
+        self.implied += len(implied)
+        self.both += len(named & implied)
+
+    def line(self, way: str) -> str:
+        """Say how often a way of reading is right."""
+        precision = self.both / self.named
+        recall = self.both / self.implied
+        return (
+            f"- {way}: {self.named - self.both} false yes, {self.implied - self.both} false no; "
+            f"precision {100 * precision:.1f} %, recall {100 * recall:.1f} %"
+        )
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Print precision and recall of the judge's yes votes, and those of plain word matching."""
     parser = argparse.ArgumentParser(
@@ -41,60 +65,57 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--show", action="store_true", help="name each error")
     options = parser.parse_args(argv)
-    rows = [json.loads(line) for line in LABELS.read_text(encoding="utf-8").splitlines()]
-    print("\n".join(measure(rows, options.folder, options.show)))
+    print_errors(read_lines(LABELS), options.folder, options.show)
     for name, path in CASES.items():
         print(f"\nHard cases read correctly, out of all in the {name} set:")
-        print("\n".join(right_of_all([json.loads(line) for line in path.read_text("utf-8").splitlines()])))
+        print_right_cases(read_lines(path))
 
 
-def measure(rows: list[dict[str, Any]], folder: Path, show: bool = False) -> list[str]:
-    """Return lines that say how often each way of reading is right."""
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def print_errors(rows: Sequence[dict[str, Any]], folder: Path, show: bool = False) -> None:
+    """Print how often each way of reading is right."""
     judge = LexicalJudge(COCO)
-    counts: dict[str, Counter[str]] = {"rules": Counter(), "words alone": Counter()}
+    by_rules = Counts()
+    by_words = Counts()
     errors = []
     for row in rows:
-        mentions = judge.mentions(_text(row, folder))
-        said = {
-            "rules": {mention.object for mention in mentions if mention.implied},
-            "words alone": {mention.object for mention in mentions},
-        }
-        for way, found in said.items():
-            found = found - set(row["unsure"])
-            counts[way] += Counter(
-                true=len(found & set(row["objects"])), said=len(found), implied=len(row["objects"])
-            )
-        wrong = (said["rules"] ^ set(row["objects"])) - set(row["unsure"])
-        errors += [f"  {row['file']}, line {row['line']}: {name}" for name in sorted(wrong)]
-    lines = [
-        f"The lexical judge on {len(rows)} descriptions with {counts['rules']['implied']} implied objects:"
-    ]
-    for way, count in counts.items():
-        precision, recall = count["true"] / count["said"], count["true"] / count["implied"]
-        lines.append(
-            f"- {way}: {count['said'] - count['true']} false yes, {count['implied'] - count['true']} false no; "
-            f"precision {100 * precision:.1f} %, recall {100 * recall:.1f} %"
-        )
-    return lines + (errors if show else [])
+        mentions = judge.mentions(text_of(row, folder))
+        unsure = set(row["unsure"])
+        implied = set(row["objects"])
+        read_by_rules = {mention.object for mention in mentions if mention.implied} - unsure
+        by_rules.add(read_by_rules, implied)
+        by_words.add({mention.object for mention in mentions} - unsure, implied)
+        for name in sorted(read_by_rules ^ implied):
+            errors.append(f"  {row['file']}, line {row['line']}: {name}")
+    print(f"The lexical judge on {len(rows)} descriptions with {by_rules.implied} implied objects:")
+    print(by_rules.line("rules"))
+    print(by_words.line("words alone"))
+    if show:
+        print("\n".join(errors))
 
 
-def right_of_all(rows: list[dict[str, str]]) -> list[str]:
-    """Return lines that say, for each kind of hard case, how many are read correctly."""
+def print_right_cases(cases: Sequence[dict[str, str]]) -> None:
+    """Print for each kind of hard case how many are read correctly."""
     judge = LexicalJudge(COCO)
     right: Counter[str] = Counter()
-    for row in rows:
-        said = any(found.implied and found.object == row["class"] for found in judge.mentions(row["text"]))
-        right[row["kind"]] += said == (row["answer"] == "yes")
-    of = Counter(row["kind"] for row in rows)
-    return [f"- {kind}: {right[kind]}/{of[kind]}" for kind in sorted(of)] + [
-        f"- all: {right.total()}/{of.total()}"
-    ]
+    total: Counter[str] = Counter()
+    for case in cases:
+        mentions = judge.mentions(case["text"])
+        is_yes = any(mention.implied and mention.object == case["class"] for mention in mentions)
+        right[case["kind"]] += is_yes == (case["answer"] == "yes")
+        total[case["kind"]] += 1
+    for kind in sorted(total):
+        print(f"- {kind}: {right[kind]}/{total[kind]}")
+    print(f"- all: {right.total()}/{total.total()}")
 
 
-def _text(row: dict[str, Any], folder: Path) -> str:
-    with (folder / row["file"]).open(encoding="utf-8") as file:
-        line = next(line for number, line in enumerate(file, 1) if number == row["line"])
-    text = str(json.loads(line)["caption"])
+def text_of(row: dict[str, Any], folder: Path) -> str:
+    """Return the text that a label is about."""
+    lines = (folder / row["file"]).read_text(encoding="utf-8").split("\n")
+    text = str(json.loads(lines[row["line"] - 1])["caption"])
     if hashlib.sha256(text.encode()).hexdigest() != row["text_sha256"]:
         raise SystemExit(
             f"{row['file']}, line {row['line']}: not the labelled text (another sha256). See docs/results.md."

@@ -14,6 +14,7 @@ import io
 import json
 import shlex
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from halluscope import cli
@@ -22,7 +23,8 @@ from halluscope.responses import reading
 from halluscope.vocabularies import load
 from lexical_errors import main as lexical_errors
 
-BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
+BEGIN = "<!-- tables: begin -->"
+END = "<!-- tables: end -->"
 LABELS = "UPSTREAM/chair/coco2014_chair_objects.json.gz"
 FIVE = "pope_instruction1_*.jsonl"
 LLAVA = "UPSTREAM/responses/opera_llava-1.5_greedy.jsonl"
@@ -30,6 +32,7 @@ THRONE = f"halluscope score throne --dataset {LABELS} --judges lexical --respons
 CHAIR = f"halluscope score chair --dataset {LABELS} --synonyms UPSTREAM/chair/synonyms.txt --responses"
 TABLE = "--format markdown --scores"
 POPE = "halluscope build pope --from-annotations OUT/annotations.json --images-count 500"
+# The page's parts in order: prose, which ends in a colon, and commands to run
 PARTS = (
     "## Scores\nFive LVLMs on the same 2,000 images by THRONE, read by rules:",
     f"{THRONE} UPSTREAM/responses/{FIVE} {TABLE} precision_cls recall_cls f0.5_cls",
@@ -68,13 +71,10 @@ PARTS = (
     "The same descriptions on POPE's cells, drawn twice from the same annotations (other images, other absent "
     "objects). These are THRONE's votes, not responses to POPE's questions:",
     f"{POPE} --seed 1 --out OUT/pope1",
-    *(
-        f"{THRONE} UPSTREAM/responses/{FIVE} --bootstrap 0 --cells OUT/{pope} --json > OUT/{pope}.json"
-        for pope in ("pope", "pope1")
-    ),
+    f"{THRONE} UPSTREAM/responses/{FIVE} --bootstrap 0 --cells OUT/pope --json > OUT/pope.json",
+    f"{THRONE} UPSTREAM/responses/{FIVE} --bootstrap 0 --cells OUT/pope1 --json > OUT/pope1.json",
     "halluscope study reliability OUT/pope.json --parallel OUT/pope1.json --scores f0.5_cls/sampled --format markdown",
 )
-"""The page's parts in order: prose, which ends in a colon, and commands to run."""
 
 
 def main() -> None:
@@ -83,18 +83,21 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         prepare(options.upstream, Path(folder))
         places = {"UPSTREAM": str(options.upstream), "SMOLLM2": smollm2(), "OUT": folder}
-        text, commands = "", list[str]()
+        text = ""
+        commands: list[str] = []
         for part in PARTS:
             if part.endswith(":"):
-                text, commands = f"{text}\n{part}\n", []
+                text += f"\n{part}\n"
+                commands = []
                 continue
             commands.append(f"$ {part}")
             output = run(part, places)
-            if " > " not in part and "halluscope build" not in part:
-                text += "\n".join(["", "```console", *commands, "```", "", _table(output), ""])
+            if is_shown(part):
+                console = "\n".join(commands)
+                text += f"\n```console\n{console}\n```\n\n{table_of(output)}\n"
     print(text)
     if options.into:
-        put(options.into, text, (BEGIN, END))
+        put(options.into, text, BEGIN, END)
 
 
 def read_options(about: str | None) -> argparse.Namespace:
@@ -105,67 +108,88 @@ def read_options(about: str | None) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def put(page: Path, text: str, between: tuple[str, str]) -> None:
+def put(page: Path, text: str, begin: str, end: str) -> None:
     """Put a text between two lines of a page."""
-    begin, end = between
     before, rest = page.read_text(encoding="utf-8").split(begin)
-    page.write_text(f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}", encoding="utf-8")
+    after = rest.split(end)[1]
+    page.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
 
 
-def _table(output: str) -> str:
+def is_shown(command: str) -> bool:
+    """Whether a command's output stands on the page."""
+    return " > " not in command and "halluscope build" not in command
+
+
+def table_of(output: str) -> str:
     """Return the first table of an output, or the whole of one without."""
-    lines = output.strip().splitlines()
-    rows = [number for number, line in enumerate(lines) if line.startswith("|")]
+    rows: list[str] = []
+    for line in output.strip().splitlines():
+        if line.startswith("|"):
+            rows.append(line)
+        elif rows:
+            break
     if not rows:
         return f"```\n{output.strip()}\n```"
-    end = next((number for number in range(rows[0], len(lines)) if number not in rows), len(lines))
-    return "\n".join(lines[rows[0] : end])
+    return "\n".join(rows)
 
 
 def prepare(upstream: Path, folder: Path) -> None:
     """Write the labels of the five LVLMs' images in COCO's format, and their responses in two halves."""
-    responses = [*(upstream / "responses").glob(FIVE)]
-    labels = {
-        image.image_id: image.objects for image in presence.load([LABELS.replace("UPSTREAM", str(upstream))])
-    }
-    images = reading.read(responses[:1])[0].table.cells("image_id")
-    number = {name: i for i, name in enumerate(load("coco").classes, 1)}
-    content = {
-        "images": [{"id": i, "file_name": f"COCO_val2014_{i:012}.jpg"} for i in images],
-        "annotations": [{"image_id": i, "category_id": number[name]} for i in images for name in labels[i]],
-        "categories": [{"id": i, "name": name} for name, i in number.items()],
-    }
-    (folder / "annotations.json").write_text(json.dumps(content), encoding="utf-8")
+    files = list((upstream / "responses").glob(FIVE))
+    write_annotations(upstream, files[0], folder / "annotations.json")
     for half, start in (("even", 0), ("odd", 1)):
         (folder / half).mkdir()
-        for file in responses:
+        for file in files:
             lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
             (folder / half / file.name).write_text("".join(lines[start::2]), encoding="utf-8")
 
 
-def run(command: str, places: dict[str, str]) -> str:
+def write_annotations(upstream: Path, responses: Path, out: Path) -> None:
+    """Write the labels of the images that a file of responses is about."""
+    labels_file = LABELS.replace("UPSTREAM", str(upstream))
+    labels = {image.image_id: image.objects for image in presence.load([labels_file])}
+    category_ids = {name: number for number, name in enumerate(load("coco").classes, 1)}
+    images = []
+    annotations = []
+    for image_id in reading.read([responses])[0].table.cells("image_id"):
+        images.append({"id": image_id, "file_name": f"COCO_val2014_{image_id:012}.jpg"})
+        for name in labels[image_id]:
+            annotations.append({"image_id": image_id, "category_id": category_ids[name]})
+    categories = [{"id": number, "name": name} for name, number in category_ids.items()]
+    content = {"images": images, "annotations": annotations, "categories": categories}
+    out.write_text(json.dumps(content), encoding="utf-8")
+
+
+def run(command: str, places: Mapping[str, str]) -> str:
     """Run a command and return its output, which also goes to a file after ">"."""
-    words, _, file = (_replace(part, places) for part in command.partition(" > "))
-    actual = [
-        name
-        for word in shlex.split(words)
-        for name in (sorted(glob.glob(word)) if "*" in word else [word])  # noqa: PTH207 - an absolute pattern
-    ]
-    output, errors = io.StringIO(), io.StringIO()
+    words, _, file = replaced(command, places).partition(" > ")
+    arguments: list[str] = []
+    for word in shlex.split(words):
+        if "*" in word:
+            arguments += sorted(glob.glob(word))  # noqa: PTH207 - an absolute pattern
+        else:
+            arguments.append(word)
+    output = io.StringIO()
+    errors = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
-        status: object = 0
-        try:
-            if actual[0] == "python":
-                lexical_errors(actual[2:])
-            else:
-                status = cli.main(actual[1:])
-        except SystemExit as left:
-            status = left.code
+        status = status_of(arguments)
     if status:
         raise SystemExit(f"{command} ended with {status}: {errors.getvalue()}")
     if file:
         Path(file).write_text(output.getvalue(), encoding="utf-8")
-    return _replace(output.getvalue(), {place: name for name, place in places.items()})
+    names = {place: name for name, place in places.items()}
+    return replaced(output.getvalue(), names)
+
+
+def status_of(arguments: Sequence[str]) -> object:
+    """Run a command and return its exit status."""
+    try:
+        if arguments[0] == "python":
+            lexical_errors(arguments[2:])
+            return 0
+        return cli.main(arguments[1:])
+    except SystemExit as exit:
+        return exit.code
 
 
 def smollm2() -> str:
@@ -178,7 +202,7 @@ def smollm2() -> str:
     return str(next(Path(spec.origin).parent.glob("*.gguf")))
 
 
-def _replace(text: str, names: dict[str, str]) -> str:
+def replaced(text: str, names: Mapping[str, str]) -> str:
     for old, new in names.items():
         text = text.replace(old, new)
     return text

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,29 @@ from typing import Any
 RATIOS = "HALLUSCOPE_RATIOS"
 # The environment variable that `watch.py --quick` sets: smaller inputs, for ratios in seconds
 QUICK = "HALLUSCOPE_QUICK"
-UNIT = (1 if sys.platform == "darwin" else 1024) / 1e9  # of a peak that the system reports, in GB
 
-ENOUGH, MOST_ROUNDS = 2.0, 20  # seconds after which, and rounds after which, no more are run
+# Of a peak that the system reports, in GB
+PEAK_UNIT = 1024 / 1e9
+if sys.platform == "darwin":
+    PEAK_UNIT = 1 / 1e9
+
+ENOUGH_SECONDS = 2.0  # after which no more rounds are run
+MOST_ROUNDS = 20
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run in a process of its own took."""
+
+    seconds: float
+    memory: float  # the process's peak in GB
 
 
 def size(full: int, quick: int) -> int:
     """Return how large an input is: `quick` in CI."""
-    return quick if os.environ.get(QUICK) else full
+    if os.environ.get(QUICK):
+        return quick
+    return full
 
 
 def options(about: str | None, *words: str, **numbers: int) -> argparse.Namespace:
@@ -45,33 +61,60 @@ def seconds(run: Callable[[], Any]) -> float:
 
 
 def compare(
-    name: str, ours: Callable[[], Any], baseline: Callable[[], Any], what: str, rounds: int = 3
+    name: str,
+    ours: Callable[[], Any],
+    baseline: Callable[[], Any],
+    about_baseline: str,
+    rounds: int = 3,
 ) -> float:
     """Run both in turn (ours, baseline, ours, ...), print the best time of each, and return baseline / ours.
 
     The best of several times is the one that other work on the machine disturbed least; what takes little time runs
     more often.
     """
-    pairs = [(seconds(ours), seconds(baseline)) for _ in range(rounds)]
-    while sum(map(sum, pairs)) < ENOUGH and len(pairs) < MOST_ROUNDS:
-        pairs.append((seconds(ours), seconds(baseline)))
-    mine, theirs = (min(times) for times in zip(*pairs, strict=True))
-    return record(name, mine, theirs, what)
+    our_times: list[float] = []
+    baseline_times: list[float] = []
+    while len(our_times) < MOST_ROUNDS:
+        is_long_enough = sum(our_times) + sum(baseline_times) >= ENOUGH_SECONDS
+        if len(our_times) >= rounds and is_long_enough:
+            break
+        our_times.append(seconds(ours))
+        baseline_times.append(seconds(baseline))
+    return record(name, min(our_times), min(baseline_times), about_baseline)
 
 
-def record(name: str, mine: float, theirs: float, baseline: str, memory: float | None = None) -> float:
+def record(
+    name: str,
+    our_seconds: float,
+    baseline_seconds: float,
+    about_baseline: str,
+    memory: float | None = None,
+) -> float:
     """Print and return the ratio of two times, and append it to the file that `RATIOS` names, if it names one.
 
     `memory` is our peak in GB.
     """
-    ratio = theirs / mine
-    peak = "" if memory is None else f"; at most {memory:.2f} GB"
-    print(f"{name}: {mine:.3f} s; {baseline}: {theirs:.3f} s; {ratio:.2f} times as fast{peak}", flush=True)
-    if path := os.environ.get(RATIOS):
-        row = {"script": Path(sys.argv[0]).stem, "name": name, "ratio": ratio, "baseline": baseline}
-        row |= {"seconds": mine} | ({} if memory is None else {"memory": memory})
-        with Path(path).open("a") as file:
-            file.write(json.dumps(row) + "\n")
+    ratio = baseline_seconds / our_seconds
+    line = (
+        f"{name}: {our_seconds:.3f} s; {about_baseline}: {baseline_seconds:.3f} s; {ratio:.2f} times as fast"
+    )
+    if memory is not None:
+        line += f"; at most {memory:.2f} GB"
+    print(line, flush=True)
+    path = os.environ.get(RATIOS)
+    if not path:
+        return ratio
+    row = {
+        "script": Path(sys.argv[0]).stem,
+        "name": name,
+        "ratio": ratio,
+        "baseline": about_baseline,
+        "seconds": our_seconds,
+    }
+    if memory is not None:
+        row["memory"] = memory
+    with Path(path).open("a") as file:
+        file.write(json.dumps(row) + "\n")
     return ratio
 
 
@@ -89,23 +132,27 @@ sys.exit(running.returncode)
 """
 
 
-def process(arguments: Sequence[str]) -> tuple[float, float]:
-    """Run Python with these arguments, without its output; return the seconds and that process's peak memory in GB."""
-    launch = [sys.executable, "-S", "-c", LAUNCH, *arguments]
-    usual = os.environ | {"PYTHONDONTWRITEBYTECODE": ""}  # as for users, modules are compiled once
-    took, peak = subprocess.run(launch, check=True, capture_output=True, text=True, env=usual).stdout.split()
-    return float(took), int(peak) * UNIT
+def process(arguments: Sequence[str]) -> Run:
+    """Run Python with these arguments, without its output."""
+    launch = [sys.executable, "-S", "-c", LAUNCH]
+    launch += arguments
+    environment = dict(os.environ)
+    environment["PYTHONDONTWRITEBYTECODE"] = ""  # as for users, modules are compiled once
+    finished = subprocess.run(launch, check=True, capture_output=True, text=True, env=environment)
+    took, peak = finished.stdout.split()
+    return Run(float(took), int(peak) * PEAK_UNIT)
 
 
-def measure(run: Callable[..., Any], *args: Any) -> tuple[float, float]:
-    """Call a function at the top level of a module in a process of its own; return the seconds for the call, and the
-    process's peak memory in GB, imports included.
+def measure(run: Callable[..., Any], *args: Any) -> Run:
+    """Call a function at the top level of a module in a process of its own.
+
+    The seconds are those of the call; the peak memory is the process's, imports included.
     """
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawn) as pool:
         return pool.submit(_measured, run, args).result()
 
 
-def _measured(run: Callable[..., Any], args: tuple[Any, ...]) -> tuple[float, float]:
+def _measured(run: Callable[..., Any], args: tuple[Any, ...]) -> Run:
     took = seconds(lambda: run(*args))
-    return took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT
+    return Run(took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * PEAK_UNIT)

@@ -14,23 +14,56 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from timing import QUICK, RATIOS
 
 HERE = Path(__file__).parent
-RESULTS, README = HERE / "results.toml", HERE / "README.md"
-QUICK_SCRIPTS = ("bench_commands", "bench_pope", "bench_scoring", "bench_texts")
-BEGIN, END = "<!-- ratios: python perf/watch.py --write -->", "<!-- end of ratios -->"
+RESULTS = HERE / "results.toml"
+README = HERE / "README.md"
+QUICK_SCRIPTS = ["bench_commands", "bench_pope", "bench_scoring", "bench_texts"]
+BEGIN = "<!-- ratios: python perf/watch.py --write -->"
+END = "<!-- end of ratios -->"
 HEADER = """\
 # Written by `python perf/watch.py --write`: the time of a baseline over halluscope's, in the same process.
 # A ratio below its floor fails `make bench` and `make watch`. Floors are changed by hand; seconds and memory (GB, at
 # most) are those of the machine that README.md names.
 """
 
-Ratios = dict[tuple[str, str], dict[str, Any]]
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times as fast as its baseline something is."""
+
+    script: str
+    name: str
+    ratio: float
+    baseline: str
+    seconds: float
+    memory: float | None = None  # our peak in GB
+    floor: float | None = None  # the least ratio that passes
+    most: float | None = None  # the most memory that passes
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.script, self.name
+
+    def failures(self) -> list[str]:
+        """Say what does not pass."""
+        failures = []
+        if self.floor is not None and self.ratio < self.floor:
+            failures.append(
+                f"{self.script}, {self.name}: {self.ratio:.2f} times as fast; the floor is {self.floor}"
+            )
+        if self.most is not None and self.memory is not None and self.memory > self.most:
+            failures.append(
+                f"{self.script}, {self.name}: {self.memory:.2f} GB; at most {self.most} are allowed"
+            )
+        return failures
+
+
+Ratios = dict[tuple[str, str], Ratio]
 
 
 def main() -> int:
@@ -44,80 +77,107 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="only the scripts that take seconds")
     parser.add_argument("--write", action="store_true", help="write results.toml and README.md's table")
     options = parser.parse_args()
+
     known = read()
-    scripts = options.scripts or (
-        QUICK_SCRIPTS if options.quick else [file.stem for file in sorted(HERE.glob("bench_*.py"))]
-    )
-    failed = []
-    for script in scripts:
-        status, found = run(script, options.quick)
-        failed += [f"{script} failed with status {status}"] if status else []
-        failed += below(found, known)
-        known |= found
-        if options.write:
-            RESULTS.write_text(HEADER + "".join(as_toml(known)))
-            README.write_text(with_table(README.read_text(), read()))  # rounded as there
-    print(*(failed or ["every ratio is at or above its floor"]), sep="\n")
-    return bool(failed)
-
-
-def run(script: str, is_quick: bool) -> tuple[int, Ratios]:
-    """Run a script in a process of its own; return its exit status, and its ratios by script and name."""
-    with tempfile.NamedTemporaryFile("r") as file:
+    failures = []
+    for script in options.scripts or usual_scripts(options.quick):
         print(f"\n{script}", flush=True)
-        status = subprocess.run(
-            [sys.executable, str(HERE / f"{script}.py")],
-            env=os.environ | {RATIOS: file.name} | ({QUICK: "yes"} if is_quick else {}),
-            check=False,
-        ).returncode
-        rows = map(json.loads, file)
-        return status, {(row["script"], row["name"]): row for row in rows}
+        with tempfile.NamedTemporaryFile("r") as file:
+            status = run(script, file.name, options.quick)
+            measured = [Ratio(**json.loads(line)) for line in file]
+        if status:
+            failures.append(f"{script} failed with status {status}")
+        for ratio in measured:
+            limited = with_limits(ratio, known)
+            failures += limited.failures()
+            known[limited.key] = limited
+        if options.write:
+            write(known)
+    for failure in failures:
+        print(failure)
+    if failures:
+        return 1
+    print("every ratio is at or above its floor")
+    return 0
 
 
-def below(found: Ratios, known: Ratios) -> list[str]:
-    """Give each ratio its floor and its most memory, and name those below or above it."""
-    for key, row in found.items():
-        row["floor"] = known[key]["floor"] if key in known else round(row["ratio"] / 2, 2)
-    failed = []
-    for (script, name), row in found.items():
-        if row["ratio"] < row["floor"]:
-            failed.append(f"{script}, {name}: {row['ratio']:.2f} times as fast; the floor is {row['floor']}")
-        most = known.get((script, name), {}).get("most")
-        if most is not None:
-            row["most"] = most
-            if row["memory"] > most:
-                failed.append(f"{script}, {name}: {row['memory']:.2f} GB; at most {most} are allowed")
-    return failed
+def usual_scripts(is_quick: bool) -> list[str]:
+    if is_quick:
+        return QUICK_SCRIPTS
+    return [file.stem for file in sorted(HERE.glob("bench_*.py"))]
+
+
+def run(script: str, ratios: str, is_quick: bool) -> int:
+    """Run a script in a process of its own, which appends its ratios to a file; return its exit status."""
+    environment = dict(os.environ)
+    environment[RATIOS] = ratios
+    if is_quick:
+        environment[QUICK] = "yes"
+    command = [sys.executable, str(HERE / f"{script}.py")]
+    return subprocess.run(command, env=environment, check=False).returncode
+
+
+def with_limits(ratio: Ratio, known: Ratios) -> Ratio:
+    """Return a ratio with the limits of the last one of its name."""
+    last = known.get(ratio.key)
+    if last is None:
+        return replace(ratio, floor=round(ratio.ratio / 2, 2))
+    return replace(ratio, floor=last.floor, most=last.most)
 
 
 def read() -> Ratios:
     """Return the ratios of the last `--write`."""
-    tables = tomllib.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    return {(script, name): row for script, rows in tables.items() for name, row in rows.items()}
+    ratios: Ratios = {}
+    if not RESULTS.exists():
+        return ratios
+    for script, rows in tomllib.loads(RESULTS.read_text()).items():
+        for name, row in rows.items():
+            ratio = Ratio(script, name, **row)
+            ratios[ratio.key] = ratio
+    return ratios
 
 
-def as_toml(ratios: Ratios) -> Iterator[str]:
-    """Yield a table for each ratio; a JSON text is a text of TOML too."""
-    for (script, name), row in sorted(ratios.items()):
-        yield f"\n[{script}.{json.dumps(name)}]\nratio = {row['ratio']:.2f}\nfloor = {row['floor']}\n"
-        yield f"baseline = {json.dumps(row['baseline'])}\nseconds = {row['seconds']:.3f}\n"
-        yield f"memory = {row['memory']:.2f}\n" if "memory" in row else ""
-        yield f"most = {row['most']}\n" if "most" in row else ""
+def write(ratios: Ratios) -> None:
+    RESULTS.write_text(HEADER + as_toml(ratios))
+    README.write_text(with_table(README.read_text(), read()))  # rounded as there
+
+
+def as_toml(ratios: Ratios) -> str:
+    """Return a table for each ratio; a JSON text is a text of TOML too."""
+    text = ""
+    for _, ratio in sorted(ratios.items()):
+        text += f"\n[{ratio.script}.{json.dumps(ratio.name)}]\n"
+        text += f"ratio = {ratio.ratio:.2f}\n"
+        text += f"floor = {ratio.floor}\n"
+        text += f"baseline = {json.dumps(ratio.baseline)}\n"
+        text += f"seconds = {ratio.seconds:.3f}\n"
+        if ratio.memory is not None:
+            text += f"memory = {ratio.memory:.2f}\n"
+        if ratio.most is not None:
+            text += f"most = {ratio.most}\n"
+    return text
 
 
 def with_table(text: str, ratios: Ratios) -> str:
     """Return README's text with the ratios between its two marks."""
     before, _, rest = text.partition(BEGIN)
-    return before + BEGIN + "\n" + "\n".join(lines(ratios)) + "\n" + END + rest.partition(END)[2]
+    after = rest.partition(END)[2]
+    lines = [BEGIN]
+    lines.append("| script | what | baseline | times as fast | floor | seconds | GB at most |")
+    lines.append("|---|---|---|---|---|---|---|")
+    for _, ratio in sorted(ratios.items()):
+        lines.append(table_line(ratio))
+    lines.append(END)
+    return before + "\n".join(lines) + after
 
 
-def lines(ratios: Ratios) -> Iterator[str]:
-    """Yield the lines of a Markdown table."""
-    yield "| script | what | baseline | times as fast | floor | seconds | GB at most |"
-    yield "|---|---|---|---|---|---|---|"
-    for (script, name), row in sorted(ratios.items()):
-        cells = [script, name, row["baseline"], f"{row['ratio']:.2f}", row["floor"], f"{row['seconds']:.2f}"]
-        yield f"| {' | '.join(map(str, cells))} | {row.get('memory', '')} |"
+def table_line(ratio: Ratio) -> str:
+    cells = asdict(ratio)
+    cells["memory"] = ""
+    if ratio.memory is not None:
+        cells["memory"] = f"{ratio.memory}"
+    line = "| {script} | {name} | {baseline} | {ratio:.2f} | {floor} | {seconds:.2f} | {memory} |"
+    return line.format(**cells)
 
 
 if __name__ == "__main__":

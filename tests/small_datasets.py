@@ -240,6 +240,19 @@ def _llava_bench(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     return builder("llava_bench").build(inputs, None, out, **options)
 
 
+def _object_halbench(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    """Three images, one of which holds nothing."""
+    asked = ("image", "picture", "image")
+    questions = [
+        {"image_id": number * 10, "question": f"Provide a thorough description of the given {word}."}
+        for number, word in enumerate(asked, 1)
+    ]
+    (inputs / "questions.jsonl").write_text("\n".join(map(json.dumps, questions)))
+    (inputs / "objects.json").write_text(json.dumps(dict(zip(("10", "20", "30"), OBJECTS, strict=True))))
+    options = {"objects": inputs / "objects.json"} | options
+    return builder("object_halbench").build(inputs / "questions.jsonl", None, out, **options)
+
+
 def _humblebench(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     types = ("Relation", "Attribute", "Weather", "Location", "Category", "Object")
     rows = [
@@ -274,6 +287,7 @@ BUILDS: dict[str, Callable[[Path, Path, dict[str, Any]], Path]] = {
     "dash_b": _dash_b,
     "mme": _mme,
     "llava_bench": _llava_bench,
+    "object_halbench": _object_halbench,
     "humblebench": _humblebench,
     "object_enumeration": _object_enumeration,
 }

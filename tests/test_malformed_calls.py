@@ -22,7 +22,7 @@ from halluscope.paths import share
 from halluscope.sanitize import one_line
 from tests import malformed, small_datasets
 from tests.malformed import ODD, OTHER, SAME
-from tests.test_contract import example
+from tests.test_contract import example, offline
 
 ALL = registry.benchmarks()
 LISTS = [
@@ -193,6 +193,7 @@ def test_the_door(benchmark, tmp_path):
     ]
     own = [option.name for option in benchmark.options]
     shown = {name: value for name, value in example(benchmark)[2].items() if name in own}
+    shown |= offline(benchmark, tmp_path)
     given = {"name": benchmark.name, "responses": responses, "dataset": built, **shown}
     assert halluscope.score(**given)["signature"]
     hints = {"name": str, "responses": Any, "dataset": Any} | typing.get_type_hints(MatchingOptions)

@@ -500,7 +500,7 @@ def of_each(
     options: Mapping[str, Any],
     prompt: str = "",
 ) -> tuple[dict[str, Any], list[dict[str, float]]]:
-    """Score texts whose rows are known, as a harness gives them; also return each row's values of the means."""
+    """Score texts whose rows are known, as a harness gives them; also return each scored row's values of the means."""
     module = benchmark.module("rows")
     arguments = dict(options)
     if benchmark.means:
@@ -509,13 +509,15 @@ def of_each(
     result: dict[str, Any] = benchmark.compute(texts, **arguments)
     if prompt:
         result[SIGNATURE] = changed(result[SIGNATURE], prompts=prompt)
-    values: list[dict[str, float]] = [{} for _ in rows]
-    if benchmark.means:
-        items = result.pop(benchmark.items)
-        for item, means in zip(items, values, strict=True):
-            for name in benchmark.means:
-                if item[name] is not None:
-                    means[name] = float(item[name])
+    if not benchmark.means:
+        return result, [{} for _ in rows]
+    values = []
+    for item in result.pop(benchmark.items):
+        means = {}
+        for name in benchmark.means:
+            if item[name] is not None:
+                means[name] = float(item[name])
+        values.append(means)
     return result, values
 
 

@@ -13,11 +13,11 @@ import pytest
 import halluscope
 from halluscope import cli
 from halluscope.benchmarks.chair import metric as chair
-from halluscope.benchmarks.chair import synonyms
-from halluscope.benchmarks.chair.reading import CaptionReader
 from halluscope.benchmarks.chair.rows import ground_truth
 from halluscope.building import fetch
 from halluscope.errors import BuildError, MissingExtra
+from halluscope.mentions import synonyms
+from halluscope.mentions.reading import CaptionReader
 from halluscope.reading.words import lemmas
 from halluscope.reading.words.tokens import forms_of, tokenise
 from halluscope.signature import changed, keys_of
@@ -273,7 +273,7 @@ def test_the_official_list_is_fetched_and_checked(listed, monkeypatch):
     monkeypatch.setattr(fetch, "download", download)
     with pytest.raises(ValueError, match="is not CHAIR's synonym list"):
         chair.compute(["A dog."], [["dog"]])
-    assert asked == [(synonyms.URL, synonyms.SHA256, "synonyms=... (--synonyms)")]
+    assert asked == [(synonyms.OFFICIAL.url, synonyms.OFFICIAL.sha256, "synonyms=... (--synonyms)")]
 
 
 def test_words_are_divided_as_the_script_divides_them(listed):

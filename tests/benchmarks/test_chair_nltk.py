@@ -22,10 +22,11 @@ from nltk.corpus.util import LazyCorpusLoader
 
 from halluscope.benchmarks.amber import metric as amber
 from halluscope.benchmarks.chair import metric as chair
-from halluscope.benchmarks.chair import rows, synonyms
-from halluscope.benchmarks.chair.reading import CaptionReader, join_double_words
+from halluscope.benchmarks.chair import rows
 from halluscope.benchmarks.openchair import metric as openchair
 from halluscope.errors import MissingExtra
+from halluscope.mentions import synonyms
+from halluscope.mentions.reading import CaptionReader, join_double_words
 from halluscope.reading.words import lemmas, nltk_words, readers
 from halluscope.reading.words.tokens import Word, forms_of
 from halluscope.signature import keys_of

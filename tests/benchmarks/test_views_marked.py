@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from halluscope import registry, vocabularies
 from halluscope.benchmarks.amber.words import load_words
-from halluscope.benchmarks.chair.reading import CaptionReader
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.votes import NO, OTHER, YES
+from halluscope.mentions.reading import CaptionReader
 from halluscope.reporting.report_items import Item, Shown
 from halluscope.responses.matching import Matched
 from halluscope.runs import run as runs

@@ -43,7 +43,7 @@ def pictures(folder: Path, name: str) -> str | None:
 def score_command(folder: Path, name: str, *files: str) -> list[str]:
     """Return the arguments of `halluscope` that score a dataset's responses or samples as a harness does."""
     dataset = registry.dataset(name)
-    options = {**_judges(name), **dataset.harness}
+    options = {**_offline(name), **dataset.harness}
     words = [word for option, value in options.items() for word in (f"--{option}", str(value))]
     return ["score", name, *files, "--dataset", _place(folder, dataset, dataset.config), *words]
 
@@ -77,15 +77,20 @@ def environment(folder: Path) -> dict[str, str]:
 def settings(folder: Path) -> dict[str, dict[str, Any]]:
     """Return the settings of the tasks."""
     images = {name: {"images": place} for name in TASKS if (place := pictures(folder, name))}
-    return {name: _judges(name) | images.get(name, {}) for name in TASKS}
+    return {name: _offline(name) | images.get(name, {}) for name in TASKS}
 
 
-def _judges(name: str) -> dict[str, str]:
-    """Return the judge without a language model, for a benchmark that would ask one by default."""
-    judges = registry.benchmark(name).judges
+def _offline(name: str) -> dict[str, str]:
+    """Return the options by which a benchmark needs neither a language model nor a download."""
+    benchmark = registry.benchmark(name)
+    judges = benchmark.judges
     if judges and not judges.default:
         return {"judge": judges.rules[0]}
-    return {"judges": "lexical"} if judges and judges.kind == "votes" else {}
+    if judges and judges.kind == "votes":
+        return {"judges": "lexical"}
+    if any(option.name == "synonyms" for option in benchmark.options):
+        return {"synonyms": "names"}
+    return {}
 
 
 def _place(folder: Path, dataset: Dataset, config: str) -> str:

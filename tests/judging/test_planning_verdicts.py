@@ -37,11 +37,13 @@ def command(tmp_path, capsys):
             small_datasets.build(dataset.name, tmp_path)
             rows = registry.benchmark(name).module("rows").load([str(built)])
             said = [
-                {key: getattr(row, key) for key in dataset.key} | {"response": f"Dog {number % 3}."}
+                {key: getattr(row, key) for key in dataset.key} | {"response": f"There is dog {number % 3}."}
                 for number, row in enumerate(rows)
             ]
             (tmp_path / "said.jsonl").write_text("\n".join(map(json.dumps, said)))
         words = ["--dataset", str(built), "--judge", judge]
+        if "synonyms" in registry.benchmark(name).keywords:  # instead of a download
+            words += ["--synonyms", "names"]
         if "--responses" not in more:
             words += ["--responses", str(tmp_path / "said.jsonl")]
         capsys.readouterr()

@@ -270,6 +270,14 @@ def presence() -> list[dict[str, Any]]:
     return rows
 
 
+def object_halbench() -> list[dict[str, Any]]:
+    """The images of `presence`, with what is asked about them."""
+    rows = presence()
+    for row in rows:
+        row["question"] = f"What is in image {row['image_id']}?"
+    return rows
+
+
 def captions() -> list[str]:
     """Right captions, for OpenCHAIR."""
     return taken(("A dog sleeps on a chair.", "A woman holds a red umbrella.", "Two cats on a sofa."), 35)

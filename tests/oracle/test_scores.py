@@ -225,6 +225,17 @@ def test_chair(tmp_path):
     check("chair", taken(inputs.DESCRIPTIONS, len(rows)), [row["objects"] for row in rows], calls)
 
 
+def test_object_halbench():
+    rows = inputs.object_halbench()
+    names = taken((["dogs", "a red cup"], [], ["hot dog", "people", "umbrella"], None), len(rows))
+    options = {"synonyms": "names", "bootstrap": 100}
+    calls = {
+        "rules": options | {"per_question": True},
+        "names": options | {"objects": names, "per_question": True},
+    }
+    check("object_halbench", taken(inputs.DESCRIPTIONS, len(rows)), rows, calls)
+
+
 def test_openchair():
     captions = inputs.captions()
     nouns = taken((["dog", "cat"], [], ["chair"]), len(captions))

@@ -109,4 +109,5 @@ def _said(number: int, model: int) -> Item:
         votes={word: "1?"} if number % 7 == 0 and text else {},
         disputed=number % 7 == 0,
         badness=float(number),
+        unread=number % 11 == 0,
     )

@@ -3,9 +3,7 @@
 import csv
 import io
 import json
-import os
 import re
-import warnings
 from dataclasses import replace
 
 import pytest
@@ -13,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from halluscope import cli, registry, terminal
-from halluscope.cli import commands
+from halluscope import registry
 from halluscope.reporting.formats import (
     CSV,
     FORMATS,
@@ -260,11 +257,6 @@ def test_a_wide_table_comes_in_parts(rows, left):
     assert whole == rows
 
 
-def test_names_that_leave_no_room_leave_the_table_whole():
-    shown = aligned([["x" * 61, *"123"]], ["responses", "first score", "second score", "third score"])
-    assert len(shown.splitlines()) == 3
-
-
 @needs("pope")
 def test_formats_and_quiet_on_the_command_line(tmp_path, monkeypatch, capsys, ran, refused):
     monkeypatch.chdir(tmp_path)
@@ -283,22 +275,3 @@ def test_formats_and_quiet_on_the_command_line(tmp_path, monkeypatch, capsys, ra
     assert "nowhere" in refused(f"--quiet {words} --dataset nowhere")
     said = refused(words, "--quiet", "--format", "github")
     assert "--format: got 'github'" in said and all(style in said for style in FORMATS)
-
-
-def test_quiet_silences_warnings_and_bars_for_a_while(monkeypatch, capsys, recwarn):
-    before = dict(os.environ)
-    for wanted in (True, False):
-        with terminal.quiet(wanted):
-            warnings.warn("a warning", stacklevel=1)
-            terminal.tell("a notice")
-            terminal.tell_error("an error")
-            assert all((os.environ.get(name) == "1") == wanted for name in terminal.BARS)
-        assert os.environ == before and not terminal.is_quiet()
-    assert capsys.readouterr().err == "halluscope: an error\na notice\nhalluscope: an error\n"
-    assert len(recwarn) == 1
-
-
-@pytest.mark.parametrize("command", commands.names())
-def test_quiet_is_known_to_every_command(command, capsys):
-    assert cli.main([command, "--help"]) == 0
-    assert "--quiet" in capsys.readouterr().out

@@ -11,7 +11,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from halluscope import sanitize
-from halluscope.reporting.page.content import Figure, Page
+from halluscope.reporting.page.content import Book, Figure, Page
 from halluscope.reporting.page.writing import write
 from halluscope.reporting.report_items import Item, Mark, Shown
 from tests.reporting.pages import HOSTILE, page_of, small_page
@@ -30,7 +30,7 @@ def opened(browser, tmp_path):
     browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
     browser.execute_cdp_cmd("Network.enable", {})
 
-    def open_page(page: Page, address: str = "") -> str:
+    def open_page(page: Page | Book, address: str = "") -> str:
         write(page, tmp_path / "page.html")
         browser.get((tmp_path / "page.html").as_uri() + address)
         return browser.current_url
@@ -104,6 +104,7 @@ FILTERS = {
     "an outcome": ({"outcome": "hallucinated"}, lambda run, item: "hallucinated" in item.classes.values()),
     "a part": ({"part_type": "odd"}, lambda run, item: item.parts["type"] == "odd"),
     "disputed": ({"disputed": "1"}, lambda run, item: item.disputed),
+    "unreadable": ({"unread": "1"}, lambda run, item: item.unread),
     "a model": ({"model": "Model two", "error": "empty"}, lambda run, item: run.name == "Model two" and not item.text),
     "a word": ({"q": "A KITE, number 2"}, lambda run, item: "a kite, number 2" in item.text.lower()),
     "a question": ({"q": "picture 4?"}, lambda run, item: "picture 4?" in item.question),
@@ -178,6 +179,36 @@ def test_the_worst_items_right_and_wrong_and_a_class_of_a_figure(browser, opened
     is_at_rest(browser)
 
 
+def test_benchmarks_in_tabs(browser, opened):
+    """Each tab has its own filters, which the address names; a link leads to its tab."""
+    first, second = small_page(), small_page(20)._replace(title="Another page")
+    address = opened(Book("Two pages", [first, second], tables=first.tables))
+    assert find(browser, "h1").text == "Two pages" and find(browser, "#overview table").is_displayed()
+    assert not find(browser, "#items").is_displayed()
+    browser.find_element(By.LINK_TEXT, "Another page").click()
+    assert find(browser, "#count-1").text == "20 items" and not find(browser, "#count").is_displayed()
+    assert find(browser, ".tabs [aria-current]").text == "Another page"
+    find(browser, "#filters-1 [name=q]").send_keys("number 1")
+    shared = browser.current_url
+    assert shared == f"{address}#report=1&q=number+1" and find(browser, "#count-1").text == "11 of 20 items"
+    find(browser, "#list-1 h3 a").click()
+    assert browser.current_url == f"{address}#report=1&item=item+18"
+    browser.back()
+    browser.find_element(By.LINK_TEXT, first.title).click()
+    assert count(browser) == "45 items" and not find(browser, "#items-1").is_displayed()
+    for link, number in (
+        (shared, "-1"),
+        (f"{address}#report=0&item=item+13", ""),
+        (f"{address}#items-1", "-1"),
+    ):
+        browser.get("about:blank")
+        browser.get(link)
+        assert find(browser, f"#count{number}").is_displayed(), link
+    find(browser, "body").send_keys("j")
+    assert browser.switch_to.active_element.get_attribute("aria-label") == "Item item 18, item 19"
+    is_at_rest(browser)
+
+
 def test_sorts_links_and_nothing_found(browser, opened):
     address = opened(small_page())
     assert cards(browser)[:2] == [["item 44"], ["item 42", "item 43"]]  # the worst first
@@ -240,15 +271,17 @@ def test_a_walk_by_keys(browser, opened):
 @pytest.mark.parametrize("width", [360, 1280])
 def test_axe_finds_nothing_serious(browser, opened, scheme, width):
     emulate(browser, width, scheme=scheme)
-    opened(small_page())
-    for votes in browser.find_elements(By.CSS_SELECTOR, "details")[:5]:
-        browser.execute_script("arguments[0].open = true", votes)
     axe = Path(importlib.util.find_spec("axe_core_python").origin).with_name("axe.min.js")
-    browser.execute_script(axe.read_text(encoding="utf-8"))
-    found = browser.execute_async_script("axe.run().then(arguments[0])")
-    assert len(found["passes"]) > 20
-    serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
-    assert serious == [], [(one["id"], [node["html"] for node in one["nodes"]]) for one in serious]
+    page = small_page()
+    for place in ("#overview", "#report"):
+        opened(Book("Two pages", [page, small_page(5)], tables=page.tables), place)
+        for folded in browser.find_elements(By.CSS_SELECTOR, "details")[:5]:
+            browser.execute_script("arguments[0].open = true", folded)
+        browser.execute_script(axe.read_text(encoding="utf-8"))
+        found = browser.execute_async_script("axe.run().then(arguments[0])")
+        assert len(found["passes"]) > 15
+        serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
+        assert serious == [], [(one["id"], [node["html"] for node in one["nodes"]]) for one in serious]
 
 
 def test_dark_narrow_and_printed(browser, opened):

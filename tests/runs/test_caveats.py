@@ -28,6 +28,7 @@ ROWS = {  # as each paper states its size
     **{"throne_coco": 5000, "throne_objects365": 5110, "hallusionbench": 1129, "hqh": 4000},
     **{"haloquest": 608, "mmhal": 96, "gavie": 1000, "humblebench": 22831, "mme": 2374},
     "llava_bench": 60,
+    "object_halbench": 300,
 }
 
 

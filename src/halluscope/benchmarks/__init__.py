@@ -54,6 +54,11 @@ LISTED = (
     Listed("mme", "yes/no questions about perception and cognition, two about each image", ("mme",)),
     Listed("mmhal", "free-form questions of eight types, rated from 0 to 6", ("mmhal",)),
     Listed(TRAINING, "training data: what is in an image, where, and what is not", ("object_enumeration",)),
+    Listed(
+        "object_halbench",
+        "object hallucination in detailed descriptions, by the names that a judge extracts",
+        ("object_halbench",),
+    ),
     Listed("openchair", "hallucinated nouns in captions, of any kind", ("openchair",)),
     Listed(
         "pope",

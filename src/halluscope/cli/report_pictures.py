@@ -43,8 +43,11 @@ class Wanted:
     credits: Path | None  # a file that names the owners and licences
 
 
-def find_pictures(where: Wanted, runs: Mapping[str, Run], names: set[str]) -> dict[str, Picture]:
-    """Return the pictures of the page by the images' names, and say which images were not found."""
+def find_pictures(where: Wanted, runs: Mapping[str, Run], names: set[str], count: int) -> dict[str, Picture]:
+    """Return the pictures of runs by the images' names, and say which images were not found.
+
+    The whole page has `count` images, which decides how large each one may be.
+    """
     from halluscope.reading.coco import credits
 
     if where.dataset == NONE and not where.images:
@@ -62,7 +65,7 @@ def find_pictures(where: Wanted, runs: Mapping[str, Run], names: set[str]) -> di
             tell(f"{one_line(where.credits)} names no licence for any of these images.")
     if not images.openers:
         return {}
-    return pictures(sorted(images.openers), images.open, owners, not is_quiet())
+    return pictures(sorted(images.openers), images.open, owners, not is_quiet(), count)
 
 
 def _named_by_user(where: Wanted, names: set[str]) -> Images:

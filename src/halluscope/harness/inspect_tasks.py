@@ -325,6 +325,11 @@ def llava_bench(**settings: Any) -> Task:
 
 
 @task
+def object_halbench(**settings: Any) -> Task:
+    return of_dataset("object_halbench", **settings)
+
+
+@task
 def mme(**settings: Any) -> Task:
     return of_dataset("mme", **settings)
 

@@ -40,12 +40,13 @@ MOST_CLASSES = 20
 MOST_PARTS = 20
 
 WIDTH = 6.4  # of a figure, in inches
+PAGE_WIDTH = 4.6  # of a figure on a page, so that its letters can be read on a phone
 ROW, POINT = 0.15, 0.08  # heights of a row, and of each model's point in it, in inches
 AROUND = 0.9  # the height of all around the rows
 APART = 0.72  # the share of a row's height in which its points are drawn
 
 LONGEST = 32  # characters of a name; a longer one is cut in the middle
-LINE = 75  # characters in a line of names
+LINE = 54  # characters in a line of names
 KEPT = 12  # how many of these are kept at the name's end, where similar models differ
 
 TENTHS = 10
@@ -109,7 +110,10 @@ class Figure:
     @property
     def on_page(self) -> content.Figure:
         """The figure as a page holds it, which turns it light on dark pages."""
+        height = self.drawing.get_figheight()
+        self.drawing.set_size_inches(PAGE_WIDTH, height)
         svg = self.file("svg", transparent=True).decode("utf-8")
+        self.drawing.set_size_inches(WIDTH, height)
         return content.Figure(self.name, self.title, self.caption, svg)
 
 
@@ -310,10 +314,10 @@ def of_classes(models: Sequence[Shown]) -> Figure | None:
                 _draw_row_points(axes[1], number, len(best), missed)
         axes[0].set_title("mentions that are wrong")
         if misses:
-            axes[1].set_title("present, but not mentioned")
+            axes[1].set_title("present, not mentioned")
         for panel in axes:
             _label_rows(panel, labels)
-            _scale(panel.xaxis)
+            _scale(panel.xaxis, ticks=2)
         _add_legend(figure, best)
     which = f"The {len(names)} of {len(totals):,} classes with the most errors, the most on top."
     if len(names) == len(totals):
@@ -412,6 +416,7 @@ class Axis:
     benchmark: str  # the name that is shown
     score: str
     is_points: bool
+    is_lower_better: bool = False
 
 
 def of_two_benchmarks(first: Axis, second: Axis, models: Sequence[Compared]) -> Figure:
@@ -421,8 +426,11 @@ def of_two_benchmarks(first: Axis, second: Axis, models: Sequence[Compared]) -> 
         ValueError: if there are fewer than three models.
         MissingExtra: if matplotlib, or scipy for the correlation, is not installed.
     """
-    first_values = [model.first.value for model in models]
-    second_values = [model.second.value for model in models]
+    first_values = []
+    second_values = []
+    for model in models:
+        first_values.append(model.first.value)
+        second_values.append(model.second.value)
     correlation = correlations(first_values, second_values, Bootstrap(0))
     spearman = correlation["spearman"]["value"]
     are_shares = not first.is_points and not second.is_points
@@ -430,15 +438,20 @@ def of_two_benchmarks(first: Axis, second: Axis, models: Sequence[Compared]) -> 
         figure = _blank(height=4.0)
         panels = figure.subplots(1, 2 if are_shares else 1, squeeze=False)[0]
         _draw_plane(panels[0], first, second, models)
-        panels[0].set_title(f"Spearman's rank correlation: {spearman:.3f}")
+        panels[0].set_title(f"Spearman: {spearman:.3f}")
         if are_shares:
             _draw_changes(panels[1], first, second, models)
             panels[1].set_title("From one to the other")
         _add_legend(figure, models)
+    caption = (
+        f"The {len(models)} models that have both scores; Spearman's rank correlation is {spearman:.3f}. "
+    )
+    if first.is_lower_better != second.is_lower_better:
+        caption += "It is negative where both rank alike, since of one of the scores a lower one is better. "
     return Figure(
         name="benchmarks",
         title="Do both benchmarks rank the models alike?",
-        caption=f"The {len(models)} models that have both scores. {OF_THE_RESULT}",
+        caption=caption + OF_THE_RESULT,
         drawing=figure,
     )
 
@@ -585,11 +598,11 @@ def _label_rows(panel: Any, labels: Sequence[str]) -> None:
     panel.grid(axis="x")
 
 
-def _scale(axis: Any, is_share: bool = True) -> None:
+def _scale(axis: Any, is_share: bool = True, ticks: int = 4) -> None:
     """Give an axis few ticks; shares are in percent, and not drawn beyond 0 and 100 %."""
     from matplotlib.ticker import MaxNLocator
 
-    axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10]))
     if is_share:
         low, high = axis.get_view_interval()
         axis.set_view_interval(max(low, 0), min(high, 1), ignore=True)

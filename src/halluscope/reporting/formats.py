@@ -3,10 +3,9 @@
 import csv
 import io
 import re
-from collections.abc import Sequence
-from itertools import chain, groupby
-from operator import itemgetter
+from collections.abc import Callable, Sequence
 from shutil import get_terminal_size
+from typing import Any
 
 from tabulate import tabulate
 
@@ -30,14 +29,16 @@ def written(report: Report, style: str, intervals: bool = False) -> str:
     """Return a report in one of the formats; CSV has no notes."""
     if style == CSV:
         return _csv([part for part in report if isinstance(part, Table)])
-    as_table, as_notes = _WRITERS[style]
-    apart = style != LATEX and not intervals
-    return "\n\n".join(
-        as_notes(part)
-        if isinstance(part, Notes)
-        else as_table(with_intervals(part) if apart else part, intervals)
-        for part in report
-    )
+    write_table, write_notes = _WRITERS[style]
+    texts = []
+    for part in report:
+        if isinstance(part, Notes):
+            texts.append(write_notes(part))
+        elif style == LATEX or intervals:
+            texts.append(write_table(part, intervals))
+        else:
+            texts.append(write_table(with_intervals(part), intervals))
+    return "\n\n".join(texts)
 
 
 def text_notes(report: Report) -> str:
@@ -49,27 +50,59 @@ def aligned(rows: Sequence[Sequence[object]], header: Sequence[str], left: int =
 
     A table that is too wide is split into parts, each with the columns that are aligned to the left.
     """
-    lines = [["" if cell is None else one_line(cell) for cell in row] for row in (header, *rows)]
-    widths, widest = _widths(lines), _widest()
-    before = sum(widths[:left]) - GAP
-    parts, width = [[*range(left)]], before
-    for column in range(left, len(widths)):
-        # one part if the left columns leave no room for others
-        if width + widths[column] > widest and len(parts[-1]) > left and before <= widest * 3 / 4:
-            parts.append([*range(left)])
-            width = before
-        parts[-1].append(column)
-        width += widths[column]
-    return "\n\n".join(
-        tabulate(
-            [[row[column] for column in part] for row in lines[1:]],
-            [lines[0][column] for column in part],
+    if not rows:
+        return ""
+    lines = _lines(header, rows, _plain_cell)
+    texts = []
+    for columns in _columns_of_parts(lines, left):
+        part = []
+        for line in lines:
+            part.append([line[column] for column in columns])
+        right = len(columns) - left
+        text = tabulate(
+            part[1:],
+            part[0],
             tablefmt="simple",
             disable_numparse=True,
-            colalign=["left" if column < left else "right" for column in part],
+            colalign=["left"] * left + ["right"] * right,
         )
-        for part in (parts if rows else ())
-    )
+        texts.append(text)
+    return "\n\n".join(texts)
+
+
+def _lines(
+    header: Sequence[Any], rows: Sequence[Sequence[Any]], write: Callable[[Any], str]
+) -> list[list[str]]:
+    """Return the cells of a header, and of the rows below it, as texts."""
+    lines = []
+    for row in (header, *rows):
+        lines.append([write(cell) for cell in row])
+    return lines
+
+
+def _plain_cell(cell: object) -> str:
+    if cell is None:
+        return ""
+    return one_line(cell)
+
+
+def _columns_of_parts(lines: Sequence[Sequence[str]], left: int) -> list[list[int]]:
+    """Return the columns of each part of a text table, so that as many as possible fit into a line."""
+    widths = _widths(lines)
+    widest = _widest()
+    width_of_left = sum(widths[:left]) - GAP
+    # one part if the left columns leave no room for others
+    can_be_split = width_of_left <= widest * 3 / 4
+    parts = [list(range(left))]
+    width = width_of_left
+    for column in range(left, len(widths)):
+        is_full = width + widths[column] > widest and len(parts[-1]) > left
+        if is_full and can_be_split:
+            parts.append(list(range(left)))
+            width = width_of_left
+        parts[-1].append(column)
+        width += widths[column]
+    return parts
 
 
 def _widest() -> int:
@@ -77,109 +110,184 @@ def _widest() -> int:
 
 
 def _widths(lines: Sequence[Sequence[str]]) -> list[int]:
-    return [max(len(head) + PADDING, *map(len, cells)) + GAP for head, *cells in zip(*lines, strict=True)]
+    """Return the width of each column, with the gap after it; the first line is the header."""
+    widths = [len(name) + PADDING for name in lines[0]]
+    for line in lines[1:]:
+        for column, cell in enumerate(line):
+            widths[column] = max(widths[column], len(cell))
+    return [width + GAP for width in widths]
 
 
 def with_intervals(table: Table) -> Table:
     """Put the intervals that are shown beside their score into columns of their own."""
-    columns: list[Sequence[Cell]] = []
-    for name, *cells in zip(table.header, *table.rows, strict=True):
-        columns.append([name, *cells])
-        ends = [cell.interval if isinstance(cell, Number) else "" for cell in cells]
-        if name in table.intervals and any(ends):
-            columns.append([f"{name} interval", *(one or "-" for one in ends)])
-    return _of_lines(table, [*zip(*columns, strict=True)])
+    header: list[str] = []
+    rows: list[list[Cell]] = [[] for _ in table.rows]
+    for column, name in enumerate(table.header):
+        header.append(name)
+        intervals = []
+        for row, cells in zip(rows, table.rows, strict=True):
+            cell = cells[column]
+            row.append(cell)
+            intervals.append(cell.interval if isinstance(cell, Number) else "")
+        if name in table.intervals and any(intervals):
+            header.append(f"{name} interval")
+            for row, interval in zip(rows, intervals, strict=True):
+                row.append(interval or "-")
+    return table._replace(header=header, rows=rows)
 
 
 def upright(table: Table) -> Table:
     """Return a table as it is shown: its columns as rows if it is turned."""
     if not table.turned:
         return table
-    return _of_lines(table._replace(left=1), [*zip(table.header, *table.rows, strict=True)])
+    lines = _transposed([table.header, *table.rows])
+    header = [str(cell) for cell in lines[0]]
+    return table._replace(left=1, header=header, rows=lines[1:])
 
 
-def _of_lines(table: Table, lines: Sequence[Sequence[Cell]]) -> Table:
-    return table._replace(header=[*map(str, lines[0])], rows=lines[1:])
+def _transposed(lines: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    return [list(column) for column in zip(*lines, strict=True)]
 
 
 # Text
 
 
 def _text_table(table: Table, intervals: bool) -> str:
-    def write(cell: Cell) -> str:
-        text = "-" if cell is None else one_line(cell)
-        if isinstance(cell, Number):
-            return f"{text} ({cell.interval})" if intervals and cell.interval else text
-        half = LONGEST // 2
-        return text if len(text) <= LONGEST else f"{text[: half - 2]}...{text[1 - half :]}"
-
-    def fits(lines: Sequence[Sequence[str]]) -> bool:
-        return sum(_widths(lines)) - GAP <= _widest()
-
-    shown = upright(table)
-    header, *rows = lines = [[*map(write, line)] for line in (shown.header, *shown.rows)]
-    if table.turned or not table.ranked or fits(lines):
-        blocks = [aligned(rows, header, shown.left)]
-    elif fits(turned := [*zip(*lines, strict=True)]):
-        blocks = [aligned(turned[1:], turned[0])]
-    else:  # a block per LVLM
-        blocks = []
-        for name, of in groupby(rows, key=itemgetter(0)):
-            first, *others = zip(header[1:], *(row[1:] for row in of), strict=True)
-            blocks.append(f"{name}\n{aligned(others, first)}")
-    title = f"{one_line(table.of)}\n" if table.of else ""
+    as_shown = upright(table)
+    lines = _lines(as_shown.header, as_shown.rows, lambda cell: _text_cell(cell, intervals))
+    transposed = _transposed(lines)
+    if table.turned or not table.ranked or _fits(lines):
+        blocks = [aligned(lines[1:], lines[0], as_shown.left)]
+    elif _fits(transposed):
+        blocks = [aligned(transposed[1:], transposed[0])]
+    else:
+        blocks = _blocks(lines)
+    title = ""
+    if table.of:
+        title = f"{one_line(table.of)}\n"
     return "\n\n".join(title + block for block in blocks)
 
 
+def _text_cell(cell: Cell, intervals: bool) -> str:
+    if cell is None:
+        return "-"
+    text = one_line(cell)
+    if isinstance(cell, Number):
+        if intervals and cell.interval:
+            return f"{text} ({cell.interval})"
+        return text
+    if len(text) <= LONGEST:
+        return text
+    half = LONGEST // 2
+    return f"{text[: half - 2]}...{text[1 - half :]}"
+
+
+def _fits(lines: Sequence[Sequence[str]]) -> bool:
+    return sum(_widths(lines)) - GAP <= _widest()
+
+
+def _blocks(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Return a block for each LVLM, with its scores one below the other; consecutive rows of one LVLM share it."""
+    header = lines[0]
+    rows_by_model: list[list[Sequence[str]]] = []
+    for row in lines[1:]:
+        if rows_by_model and rows_by_model[-1][0][0] == row[0]:
+            rows_by_model[-1].append(row)
+        else:
+            rows_by_model.append([row])
+    blocks = []
+    for rows in rows_by_model:
+        block = [header]
+        block += rows
+        turned = _transposed(block)
+        name = rows[0][0]
+        blocks.append(f"{name}\n{aligned(turned[2:], turned[1])}")
+    return blocks
+
+
 def _text_notes(notes: Notes) -> str:
-    lines = [one_line(line) for line in notes.lines]
-    return "\n".join([one_line(notes.of), *(f"  {line}" for line in lines)] if notes.of else lines)
+    lines = []
+    if notes.of:
+        lines.append(one_line(notes.of))
+    for line in notes.lines:
+        indent = "  " if notes.of else ""
+        lines.append(indent + one_line(line))
+    return "\n".join(lines)
 
 
 # CSV
-
-# Endings of the names of columns that a number fills: its own column, and others if a number has what belongs there
-_ENDINGS = ("", " low", " high", " mark")
 
 
 def _csv(tables: Sequence[Table]) -> str:
     """Return all tables as one table that has all their columns.
 
     Numbers have all their digits, fractions are not in percent, and undefined numbers are empty. The ends of intervals
-    and marks have columns of their own.
+    and marks have columns of their own, if any number has them.
     """
     records: list[dict[str, object]] = []
-    beside = set[str]()  # columns for the ends of intervals and marks
+    beside: set[str] = set()  # columns for the ends of intervals and marks
     for table in tables:
-        about = {"table": table.name if len(tables) > 1 else "", "responses": _inert(table.of)}
+        about: dict[str, object] = {}
+        if len(tables) > 1:
+            about["table"] = table.name
+        if table.of:
+            about["responses"] = _inert(table.of)
+        header = [_inert(name) for name in table.header]
         for row in table.rows:
-            record: dict[str, object] = {name: text for name, text in about.items() if text}
-            for name, cell in zip(map(_inert, table.header), row, strict=True):
-                record[name] = _inert(cell) if isinstance(cell, str) else cell
+            record = dict(about)
+            for name, cell in zip(header, row, strict=True):
                 if isinstance(cell, Number):
-                    kind = int if cell.form.endswith("d") else float
-                    value = kind(cell.value) if is_defined(cell.value) else None
-                    ends = map(float, cell.ends) if cell.interval else (None, None)
-                    values = (value, *ends, _inert(cell.mark) or None)
-                    numbers = dict(zip([name + ending for ending in _ENDINGS], values, strict=True))
-                    record |= numbers
-                    beside |= numbers.keys() - {name}
+                    record[name] = _csv_value(cell)
+                    extra = _csv_beside(name, cell)
+                    record.update(extra)
+                    beside.update(extra)
+                elif isinstance(cell, str):
+                    record[name] = _inert(cell)
+                else:
+                    record[name] = cell
             records.append(record)
-    held = {name for record in records for name, value in record.items() if value is not None}
-    columns = [
-        name for name in dict.fromkeys(chain.from_iterable(records)) if name in held or name not in beside
-    ]
+
+    filled: set[str] = set()
+    columns: dict[str, None] = {}
+    for record in records:
+        for name, value in record.items():
+            columns[name] = None
+            if value is not None:
+                filled.add(name)
+    written_columns = [name for name in columns if name in filled or name not in beside]
     file = io.StringIO()
-    writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
+    writer = csv.DictWriter(file, written_columns, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows(records)
     return file.getvalue().removesuffix("\n")
 
 
+def _csv_value(number: Number) -> float | None:
+    if not is_defined(number.value):
+        return None
+    if number.form.endswith("d"):
+        return int(number.value)
+    return float(number.value)
+
+
+def _csv_beside(name: str, number: Number) -> dict[str, object]:
+    """Return what belongs into the columns beside a number's: the ends of its interval, and its mark."""
+    low = high = None
+    if number.interval:
+        low, high = (float(end) for end in number.ends)
+    return {
+        f"{name} low": low,
+        f"{name} high": high,
+        f"{name} mark": _inert(number.mark) or None,
+    }
+
+
 def _inert(text: str) -> str:
     """Return a text so that no spreadsheet takes it for a formula."""
     line = one_line(text)
-    return f"'{line}" if line.startswith(tuple(FORMULA)) else line
+    if line.startswith(tuple(FORMULA)):
+        return f"'{line}"
+    return line
 
 
 # Markdown
@@ -192,97 +300,157 @@ _BEGINS = re.compile(r"^(?:[#+\-=:]|\d+(?=[.)]))")
 
 
 def _markdown_table(table: Table, intervals: bool) -> str:
-    def write(cell: Cell) -> str:
-        text = "-" if cell is None else _MEANS.sub(r"\\\g<0>", one_line(cell))
-        if not isinstance(cell, Number):
-            return text
-        text = f"**{text}**" if cell.best else text
-        return f"{text} ({cell.interval})" if intervals and cell.interval else text
+    as_shown = upright(table)
+    lines = _lines(as_shown.header, as_shown.rows, lambda cell: _markdown_cell(cell, intervals))
+    right = len(as_shown.header) - as_shown.left
+    lines.insert(1, [":---"] * as_shown.left + ["---:"] * right)
+    texts = []
+    if table.of:
+        texts.append(f"{_markdown_line(table.of)}\n")
+    for cells in lines:
+        texts.append(f"| {' | '.join(cells)} |")
+    return "\n".join(texts)
 
-    shown = upright(table)
-    rule = [":---"] * shown.left + ["---:"] * (len(shown.header) - shown.left)
-    lines = [[*map(write, shown.header)], rule, *([*map(write, row)] for row in shown.rows)]
-    titled = [f"{_markdown_line(table.of)}\n"] if table.of else []
-    return "\n".join([*titled, *(f"| {' | '.join(line)} |" for line in lines)])
+
+def _markdown_cell(cell: Cell, intervals: bool) -> str:
+    if cell is None:
+        return "-"
+    text = _MEANS.sub(r"\\\g<0>", one_line(cell))
+    if not isinstance(cell, Number):
+        return text
+    if cell.best:
+        text = f"**{text}**"
+    if intervals and cell.interval:
+        text += f" ({cell.interval})"
+    return text
 
 
 def _markdown_notes(notes: Notes) -> str:
-    titled = [f"{_markdown_line(notes.of)}\n"] if notes.of else []
-    return "\n".join([*titled, *(f"- {_markdown_line(line)}" for line in notes.lines)])
+    lines = [f"- {_markdown_line(line)}" for line in notes.lines]
+    if notes.of:
+        lines.insert(0, f"{_markdown_line(notes.of)}\n")
+    return "\n".join(lines)
 
 
 def _markdown_line(text: str) -> str:
     """Return a text escaped so that Markdown prints it as it is, also at the beginning of a line."""
     line = _MEANS.sub(r"\\\g<0>", one_line(text)).lstrip()
-    return _BEGINS.sub(lambda found: re.sub(r"(\W)$", r"\\\1", found[0]), line)
+    return _BEGINS.sub(lambda start: re.sub(r"(\W)$", r"\\\1", start[0]), line)
 
 
 # LaTeX
 
 # Characters with a meaning in LaTeX, or that make a ligature -> how LaTeX prints them as text.
 _LATEX_SIGNS = {
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    **{sign: f"{{{sign}}}" for sign in "[]*`"},
-    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
-    **{"\u2191": r"$\uparrow$", "\u2193": r"$\downarrow$"},
-    **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\char34{}"},
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    "`": "{`}",
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\u2191": r"$\uparrow$",
+    "\u2193": r"$\downarrow$",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\char34{}",
 }
 
-_LATEX_MEANS = re.compile("|".join(map(re.escape, _LATEX_SIGNS)) + "|-(?=-)|'(?=')")
+_LATEX_MEANS = re.compile("|".join(re.escape(sign) for sign in _LATEX_SIGNS) + "|-(?=-)|'(?=')")
+
+# A score's name: "f1", "f0.5" or a word, and what it is about, as in "f0.5_cls" and "accuracy/random"
+_SCORE_NAME = re.compile(r"(?:f(\d)|f(\d\.\d)|([a-z][a-z\d.]*))((?:[_/][a-z\d_./]+)?)")
+_LONGEST_SCORE_NAME = 50
 
 
 def _latex_table(table: Table, intervals: bool) -> str:
     r"""Return a table for `\usepackage{booktabs}`."""
-
-    def write(cell: Cell) -> str:
-        if isinstance(cell, Number):
-            return _latex_number(cell, intervals)
-        return _latex_text("-" if cell is None else cell)
-
-    rows = [[*map(write, row)] for row in table.rows]
-    shown = upright(table._replace(header=[*map(_latex_head, table.header)], rows=rows))
-    head, *body = (" & ".join(map(str, line)) + r" \\" for line in (shown.header, *shown.rows))
-    about = one_line(", ".join(filter(None, (table.name, table.of))))
-    begin = rf"\begin{{tabular}}{{{'l' * shown.left}{'r' * (len(shown.header) - shown.left)}}}"
-    return "\n".join(
-        [f"% {about}", begin, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
-    )
+    lines = _lines((), table.rows, lambda cell: _latex_cell(cell, intervals))
+    lines[0] = [_latex_head(name) for name in table.header]
+    left = table.left
+    if table.turned:
+        lines = _transposed(lines)
+        left = 1
+    about = table.name
+    if table.of:
+        about += f", {table.of}"
+    columns = "l" * left + "r" * (len(lines[0]) - left)
+    rows = [" & ".join(cells) + r" \\" for cells in lines]
+    texts = [
+        f"% {one_line(about)}",
+        rf"\begin{{tabular}}{{{columns}}}",
+        r"\toprule",
+        rows[0],
+        r"\midrule",
+    ]
+    texts += rows[1:]
+    texts += [r"\bottomrule", r"\end{tabular}"]
+    return "\n".join(texts)
 
 
 def _latex_notes(notes: Notes) -> str:
     return "\n".join(f"% {line}" for line in _text_notes(notes).split("\n"))
 
 
+def _latex_cell(cell: Cell, intervals: bool) -> str:
+    if cell is None:
+        return _latex_text("-")
+    if isinstance(cell, Number):
+        return _latex_number(cell, intervals)
+    return _latex_text(cell)
+
+
 def _latex_text(text: object) -> str:
-    return _LATEX_MEANS.sub(lambda found: _LATEX_SIGNS.get(found[0], f"{{{found[0]}}}"), one_line(text))
+    return _LATEX_MEANS.sub(lambda sign: _LATEX_SIGNS.get(sign[0], f"{{{sign[0]}}}"), one_line(text))
 
 
-def _latex_number(number: Number, with_ends: bool) -> str:
+def _latex_number(number: Number, intervals: bool) -> str:
     r"""Return a number; one with a sign or an interval is written between dollar signs."""
-    if number.text or not is_defined(number.value):
-        return _latex_text(number.text) or "--"
-    shown, mark = number.printed(number.value), "*" * bool(number.mark)
-    if with_ends and number.interval:
-        low, high = map(number.printed, number.ends)
-        shown = rf"\mathbf{{{shown}}}" if number.best else shown
-        return f"${shown}_{{{low}}}^{{{high}{mark}}}$"
-    if shown[0] in "+-":
-        shown = rf"$\mathbf{{{shown}}}$" if number.best else f"${shown}$"
+    if number.text:
+        return _latex_text(number.text)
+    if not is_defined(number.value):
+        return "--"
+    text = number.printed(number.value)
+    mark = "*" if number.mark else ""
+    if intervals and number.interval:
+        low, high = (number.printed(end) for end in number.ends)
+        if number.best:
+            text = rf"\mathbf{{{text}}}"
+        return f"${text}_{{{low}}}^{{{high}{mark}}}$"
+    if text[0] in "+-":
+        if number.best:
+            text = rf"\mathbf{{{text}}}"
+        text = f"${text}$"
     elif number.best:
-        shown = rf"\textbf{{{shown}}}"
-    return shown + (f"$^{{{mark}}}$" if mark else "")
+        text = rf"\textbf{{{text}}}"
+    if mark:
+        text += f"$^{{{mark}}}$"
+    return text
 
 
 def _latex_head(name: str) -> str:
     """Return a score's name as papers print it, such as "$F_1$" and "$F_{0.5}$ (cls)"; other names as they are."""
-    found = re.fullmatch(r"(?:f(\d)|f(\d\.\d)|([a-z][a-z\d.]*))((?:[_/][a-z\d_./]+)?)", name[:50])
-    if not found or len(name) > 50:
+    match = None
+    if len(name) <= _LONGEST_SCORE_NAME:
+        match = _SCORE_NAME.fullmatch(name)
+    if match is None:
         return _latex_text(name)
-    digit, fraction, word, rest = found.groups()
-    rest = rest[1:].replace("_", " ").replace("/", " ")
+    digit, fraction, word, about = match.groups()
+    about = about[1:].replace("_", " ").replace("/", " ")
     if word:
-        return f"{word} {rest}".strip().capitalize()
-    return f"$F_{digit}$" * bool(digit) + f"$F_{{{fraction}}}$" * bool(fraction) + f" ({rest})" * bool(rest)
+        return f"{word} {about}".strip().capitalize()
+    head = f"$F_{digit}$" if digit else f"$F_{{{fraction}}}$"
+    if about:
+        head += f" ({about})"
+    return head
 
 
 _WRITERS = {

@@ -80,6 +80,7 @@ class JudgedReport(ScoresReport):
                 parts={label: reference[column] for column, label in self.parts.items()},
                 disputed=verdicts_differ(row),
                 badness=self.badness(row),
+                unread=bool(row[self.metric.unread]),
             )
 
     def id_of(self, row: Values) -> str:

@@ -26,29 +26,56 @@ _KINDS = {sign: kind for kind, sign in _OPEN.items()}
 
 def marked(item: Item, width: int = WIDEST, indent: str = "  ") -> list[Part]:
     """Return an item's response and facts in lines; the parts, joined, are the text."""
-    marks = item.marks if redact(item.text) == item.text else ()
-    text = "".join(map(_bracketed, pieces(item.text, marks))) if item.text.strip() else "(empty)"
-    facts = (f"{fact.name}: {', '.join(value for value, _ in fact.values)}" for fact in item.facts)
-    filled = "\n".join(
-        fill(line, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
-        for part in (text, *map(printable, facts))
-        for line in part.splitlines()
-        if line.strip()
-    )
-    parts: list[Part] = []
-    for found in filter(None, re.split(f"([\x01-\x04][^{_CLOSE}]*{_CLOSE})", filled)):
-        kind = _KINDS.get(found[0], "plain")
-        first, last = "~~" if kind == "back" else "[]"
-        parts.append((found if kind == "plain" else f"{first}{found[1:-1]}{last}", COLOURS[kind]))
-    return parts
+    paragraphs = ["(empty)"]
+    if item.text.strip():
+        paragraphs = _marked_response(item).splitlines()
+    for fact in item.facts:
+        values = ", ".join(value for value, _ in fact.values)
+        paragraphs += printable(f"{fact.name}: {values}").splitlines()
+    lines = []
+    for paragraph in paragraphs:
+        if paragraph.strip():
+            line = fill(
+                paragraph, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+            )
+            lines.append(line)
+    return _parts("\n".join(lines))
 
 
-def _bracketed(piece: Piece) -> str:
+def _marked_response(item: Item) -> str:
+    marks = item.marks
+    if redact(item.text) != item.text:
+        marks = ()  # blacking out an access key shifts the marks' places
+    return "".join(_between_signs(piece) for piece in pieces(item.text, marks))
+
+
+def _between_signs(piece: Piece) -> str:
     r"""Return a piece between signs for its mark; the text's own brackets cannot be taken for marks: "\[" for "["."""
     text = re.sub(r"[\[\]~\\]", r"\\\g<0>", printable(piece.text))
     if piece.kind == "plain":
         return text
-    if piece.kind in ("bad", "open"):  # what the mark says; if that begins with the words themselves, once
+    if piece.kind in ("bad", "open"):
         says = printable(piece.says)
-        text += says[len(text) :] if says.lower().startswith(f"{text.lower()}:") else f" ({says})"
+        if says.lower().startswith(f"{text.lower()}:"):  # it begins with the words themselves
+            text += says[len(text) :]
+        else:
+            text += f" ({says})"
     return f"{_OPEN[piece.kind]}{text}{_CLOSE}"
+
+
+def _parts(text: str) -> list[Part]:
+    """Cut a text at the signs of its marks, and put brackets or tildes in their place."""
+    parts = []
+    for part in re.split(f"([\x01-\x04][^{_CLOSE}]*{_CLOSE})", text):
+        if not part:
+            continue
+        kind = _KINDS.get(part[0], "plain")
+        words = part[1:-1]
+        if kind == "plain":
+            words = part
+        elif kind == "back":
+            words = f"~{words}~"
+        else:
+            words = f"[{words}]"
+        parts.append((words, COLOURS[kind]))
+    return parts

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 NAME = "name"  # the column with the model's name; in HQM's first table, the benchmark's
+# The value of the column `sign` in a row whose scores are printed as what is missing to 100 %
+MINUS = "printed as 100 - rate"
 SEPARATOR = ";"  # stands between the words of a list in one cell
 
 
@@ -42,6 +44,7 @@ class PublishedTable:
     lists: tuple[str, ...] = ()  # the columns with a list in each cell
     not_in_percent: tuple[str, ...] = ()  # the columns of numbers that are not printed in percent
     highest: float = 1  # the highest value that a score of this table can have
+    sign: str = ""  # the fact that is `MINUS` in rows that print 100 minus their scores; "" if no row does
     chosen_by: tuple[str, ...] = ()  # the facts that are options of the metric, whose values choose rows
     dataset: str = ""  # the dataset that has another table of its own name, after which this one is shown
 
@@ -77,6 +80,8 @@ class PublishedTable:
         for column, value in row.printed.items():
             if column in self.not_in_percent:
                 scores[column] = value
+            elif row.facts.get(self.sign) == MINUS:
+                scores[column] = 1 - value / 100
             else:
                 scores[column] = value / 100
         return scores

@@ -64,6 +64,7 @@ class Item(NamedTuple):
     votes: Mapping[str, str] = {}
     disputed: bool = False  # whether the row's judges disagree
     badness: float = 0.0  # how bad the row is, from 0 upwards; the worst rows are shown first
+    unread: bool = False  # whether a judge's reply could not be read
 
 
 class Shown(NamedTuple):
@@ -84,7 +85,13 @@ class Shown(NamedTuple):
 
 def judged_texts(rows: Iterable[Mapping[str, Any]], options: Mapping[str, Any]) -> Sequence[str]:
     """Return the responses of a run's rows as they were judged: without thoughts, unless the options keep them."""
-    return take_out([row["response"] for row in rows], options.get("thoughts", REMOVED)).texts
+    responses = [row["response"] for row in rows]
+    return take_out(responses, options.get("thoughts", REMOVED)).texts
+
+
+def plain_fact(name: str, texts: Sequence[str]) -> Fact:
+    """Return a fact that lists texts, which are neither right nor wrong."""
+    return Fact(name, [(text, "plain") for text in texts])
 
 
 def several(name: str, texts: Sequence[str], most: int = 12) -> Fact:
@@ -93,13 +100,19 @@ def several(name: str, texts: Sequence[str], most: int = 12) -> Fact:
     >>> several("regions", ["a dog", "a cup", "a bus"], most=2).values
     [('a dog', 'plain'), ('a cup', 'plain'), ('and 1 more', 'plain')]
     """
-    more = [f"and {len(texts) - most:,} more"] if len(texts) > most else []
-    return Fact(name, [(text, "plain") for text in (*texts[:most], *more)])
+    first = list(texts[:most])
+    if len(texts) > most:
+        first.append(f"and {len(texts) - most:,} more")
+    return plain_fact(name, first)
 
 
 def verdicts_differ(row: Mapping[str, Any]) -> bool:
     """Whether a judge's repeated verdicts on a response differ; unreadable ones do not count."""
-    return any(len({*verdicts} - {None}) > 1 for verdicts in row.get("repeats", {}).values())
+    for verdicts in row.get("repeats", {}).values():
+        readable = {verdict for verdict in verdicts if verdict is not None}
+        if len(readable) > 1:
+            return True
+    return False
 
 
 # For views that mark words
@@ -113,12 +126,18 @@ def outcomes(row: Mapping[str, Any]) -> dict[str, str]:
     >>> outcomes({"found": ["dog"], "hallucinated": [], "missed": ["cup"]})
     {'dog': 'found', 'cup': 'missed'}
     """
-    return {name: outcome for outcome in (FOUND, HALLUCINATED, MISSED) for name in row[outcome]}
+    by_class = {}
+    for outcome in (FOUND, HALLUCINATED, MISSED):
+        for name in row[outcome]:
+            by_class[name] = outcome
+    return by_class
 
 
 def word_facts(words: Sequence[str], outcome: str) -> list[Fact]:
     """Return a fact that lists words; [] if there are no words."""
-    return [Fact(outcome, [(word, "plain") for word in words])] if words else []
+    if not words:
+        return []
+    return [plain_fact(outcome, words)]
 
 
 def placed(
@@ -132,13 +151,18 @@ def placed(
     ([], [Fact(name='words', values=[('cup: hallucinated', 'bad')])])
     """
     marks: list[Mark] = []
-    rest: list[tuple[str, Kind]] = []
+    unplaced: list[tuple[str, Kind]] = []
     for word, place, (kind, outcome) in zip(words, places, outcomes, strict=True):
+        says = f"{word}: {outcome}"
         if place is None:
-            rest.append((f"{word}: {outcome}", kind))
+            unplaced.append((says, kind))
         else:
-            marks.append(Mark(place[0], place[1], kind, f"{word}: {outcome}", word))
-    return marks, [Fact("words", rest)] if rest else []
+            start, end = place
+            marks.append(Mark(start, end, kind, says, word))
+    facts = []
+    if unplaced:
+        facts.append(Fact("words", unplaced))
+    return marks, facts
 
 
 def ballots(row: Mapping[str, Any], voters: Mapping[str, Any] | None) -> dict[str, str]:
@@ -149,7 +173,10 @@ def ballots(row: Mapping[str, Any], voters: Mapping[str, Any] | None) -> dict[st
     """
     if voters is None:
         return {}
-    return dict(zip(voters["classes"], map("".join, zip(*row["ballots"], strict=True)), strict=True))
+    signs_by_class = {}
+    for number, name in enumerate(voters["classes"]):
+        signs_by_class[name] = "".join(signs[number] for signs in row["ballots"])
+    return signs_by_class
 
 
 def votes_differ(signs: str) -> bool:
@@ -179,7 +206,11 @@ def answer_kind(answer: str | None, right: str) -> Kind:
     >>> answer_kind("yes", "yes"), answer_kind("yes", "no"), answer_kind(None, "no")
     ('good', 'bad', 'open')
     """
-    return "open" if answer is None else "good" if answer == right else "bad"
+    if answer is None:
+        return "open"
+    if answer == right:
+        return "good"
+    return "bad"
 
 
 def answer_error(answer: str | None, right: str) -> str:
@@ -215,16 +246,29 @@ class Piece(NamedTuple):
 def pieces(text: str, marks: Sequence[Mark]) -> list[Piece]:
     """Cut a text at the ends of its marks, which may overlap.
 
-    >>> [(one.text, one.kind) for one in pieces("a red dog", [Mark(6, 9, "bad", "dog: hallucinated")])]
+    >>> [(piece.text, piece.kind) for piece in pieces("a red dog", [Mark(6, 9, "bad", "dog: hallucinated")])]
     [('a red ', 'plain'), ('dog', 'bad')]
     """
-    ends = sorted({0, len(text), *(end for mark in marks for end in (mark.start, mark.end))})
-    waiting = sorted(marks, key=lambda mark: mark.start)[::-1]  # reversed: the next mark is last
-    here, found = list[Mark](), list[Piece]()
-    for start, end in pairwise(ends):
-        while waiting and waiting[-1].start <= start:
-            here.append(waiting.pop())
-        here = [mark for mark in here if end <= mark.end]
-        kind: Kind = min((mark.kind for mark in here), key=KINDS.index) if here else "plain"
-        found.append(Piece(text[start:end], kind, "; ".join(dict.fromkeys(mark.says for mark in here))))
-    return found
+    cuts = {0, len(text)}
+    for mark in marks:
+        cuts.add(mark.start)
+        cuts.add(mark.end)
+    in_order = sorted(marks, key=lambda mark: mark.start)
+    begun = 0  # how many of them begin at a piece's start or before it
+    open_marks: list[Mark] = []  # those of them that hold the piece
+    cut_pieces = []
+    for start, end in pairwise(sorted(cuts)):
+        while begun < len(in_order) and in_order[begun].start <= start:
+            open_marks.append(in_order[begun])
+            begun += 1
+        open_marks = [mark for mark in open_marks if end <= mark.end]
+        cut_pieces.append(_piece(text[start:end], open_marks))
+    return cut_pieces
+
+
+def _piece(text: str, marks: Sequence[Mark]) -> Piece:
+    if not marks:
+        return Piece(text)
+    kind = min((mark.kind for mark in marks), key=KINDS.index)
+    says = dict.fromkeys(mark.says for mark in marks)  # each once
+    return Piece(text, kind, "; ".join(says))

@@ -34,28 +34,34 @@ def read_results(path: Path) -> dict[str, Values]:
     return results
 
 
-def score(result: Values, by: str) -> float:
+def score(result: Values, name: str) -> float:
     """Return a score of a result; "corrected/f0.5_cls" names a nested one. NaN if it is undefined."""
-    value = dict(flat(result)).get(by, "")
+    value = dict(flat(result)).get(name, "")
     if value is None or value != value:
-        return float("nan")
+        return math.nan
     if not (isinstance(value, float) or is_id(value)):
+        known = [score for score, number in result.items() if isinstance(number, float)]
         raise ValueError(
-            f"The result of {one_line(result['responses'], 80)} has no score {by!r}; expected one of "
-            f"{', '.join(name for name, found in result.items() if isinstance(found, float)):.300}."
+            f"The result of {one_line(result['responses'], 80)} has no score {name!r}; expected one of "
+            f"{', '.join(known):.300}."
         )
-    return validation.finite(f"{by} of {result['responses']}", value, -MOST, MOST, "a score")
+    return validation.finite(f"{name} of {result['responses']}", value, -MOST, MOST, "a score")
 
 
 def scores(
-    results: Mapping[str, Values], models: Sequence[str], by: str, option: str = "--scores"
+    results: Mapping[str, Values], models: Sequence[str], name: str, option: str = "--scores"
 ) -> list[float]:
     """Return a score of several models' results; `option` is the option that named the score."""
-    values = [score(results[model], by) for model in models]
-    undefined = [model for model, value in zip(models, values, strict=True) if not math.isfinite(value)]
+    values = []
+    undefined = []
+    for model in models:
+        value = score(results[model], name)
+        values.append(value)
+        if not math.isfinite(value):
+            undefined.append(model)
     if undefined:
         raise ValueError(
-            f"{by} is undefined for {len(undefined)} of the {len(models)} models, such as {undefined[0]}. Name another "
-            f"score with {option}, or leave out the models without it."
+            f"{name} is undefined for {len(undefined)} of the {len(models)} models, such as {undefined[0]}. Name "
+            f"another score with {option}, or leave out the models without it."
         )
     return values

@@ -36,10 +36,17 @@ class Number(NamedTuple):
     @property
     def interval(self) -> str:
         """The interval as it is printed; "" if the number has none."""
-        return " to ".join(map(self.printed, self.ends)) if all(map(is_defined, self.ends)) else ""
+        ends = []
+        for end in self.ends:
+            if not is_defined(end):
+                return ""
+            ends.append(self.printed(end))
+        return " to ".join(ends)
 
     def printed(self, value: float | None) -> str:
-        return format(value, self.form).removesuffix("%") if is_defined(value) else "-"
+        if not is_defined(value):
+            return "-"
+        return format(value, self.form).removesuffix("%")
 
 
 Cell = str | int | Number | None  # a cell of a table; None if it is empty
@@ -54,9 +61,8 @@ class Table(NamedTuple):
     rows: Sequence[Sequence[Cell]]  # a cell per column
     left: int = 1  # how many columns, from the first on, say what a row is about
     of: str = ""  # whose table it is, if the rows do not say so; "" otherwise
-    ranked: bool = (
-        False  # whether each row is an LVLM, so that text too wide for a terminal shows columns as rows
-    )
+    # whether each row is an LVLM, so that text too wide for a terminal shows columns as rows
+    ranked: bool = False
     turned: bool = False  # whether columns are shown as rows, for tables with many columns
     intervals: Collection[str] = ()  # the columns whose intervals are shown next to them
 
@@ -90,9 +96,10 @@ def scored(value: float | None, is_points: bool, ends: Sequence[float] = ()) -> 
     return Number(value, ".3f" if is_points else ".1%", ends)
 
 
-def estimate(of: Values, value: str = "value", is_points: bool = False) -> Number:
-    """Return an estimate with its ends `low` and `high`; `value` names the estimate itself."""
-    return scored(of[value], is_points, (of["low"], of["high"]))
+def estimate(values: Values, name: str = "value", is_points: bool = False) -> Number:
+    """Return an estimate with its ends `low` and `high`; `name` is the key of the estimate itself."""
+    ends = (values["low"], values["high"])
+    return scored(values[name], is_points, ends)
 
 
 def gap(value: float | None, is_points: bool, ends: Sequence[float] = ()) -> Number:
@@ -101,29 +108,40 @@ def gap(value: float | None, is_points: bool, ends: Sequence[float] = ()) -> Num
 
 
 def table(
-    results: Named, columns: Sequence[str], is_points: Callable[[str], bool] = lambda _: False, **more: Any
+    results: Named,
+    columns: Sequence[str],
+    is_points: Callable[[str], bool] = lambda _: False,
+    name: str = "scores",
+    turned: bool = False,
+    intervals: Collection[str] = (),
 ) -> Table:
-    """Return a table with one row per LVLM, in the order of the results; `more` sets the other fields of a `Table`.
+    """Return a table with one row per LVLM, in the order of the results; the last arguments are fields of `Table`.
 
     A column such as "mean_words:.1f" is no fraction, and printed in this form.
     """
-
-    def cell(result: Values, column: str) -> Number:
-        name, _, form = column.partition(":")
-        return plain(result.get(name), form) if form else score(result, name, is_points(name))
-
     # a result that was not `counted` may have rows of its own
-    counts = [ROWS] if any(isinstance(result.get(ROWS), Number) for _, result in results) else []
-    rows = [
-        [
-            named,
-            *(result.get(of, Number(None)) for of in counts),
-            *(cell(result, column) for column in columns),
-        ]
-        for named, result in results
-    ]
-    header = [RESPONSES, *counts, *(column.partition(":")[0] for column in columns)]
-    return Table(**{"name": "scores", "header": header, "rows": rows, "ranked": True, **more})
+    with_rows = any(isinstance(result.get(ROWS), Number) for _, result in results)
+    header = [RESPONSES]
+    if with_rows:
+        header.append(ROWS)
+    for column in columns:
+        header.append(column.partition(":")[0])
+    rows: list[list[Cell]] = []
+    for responses, result in results:
+        row: list[Cell] = [responses]
+        if with_rows:
+            row.append(result.get(ROWS, Number(None)))
+        for column in columns:
+            row.append(_cell(result, column, is_points))
+        rows.append(row)
+    return Table(name, header, rows, ranked=True, turned=turned, intervals=intervals)
+
+
+def _cell(result: Values, column: str, is_points: Callable[[str], bool]) -> Number:
+    name, _, form = column.partition(":")
+    if form:
+        return plain(result.get(name), form)
+    return score(result, name, is_points(name))
 
 
 def counted(results: Named) -> Named:
@@ -131,17 +149,19 @@ def counted(results: Named) -> Named:
 
     Those about too few rows (`has_few`) lose their intervals.
     """
-    data = [keys_of(result["signature"])["data"] for _, result in results]
-    return [
-        (
-            name,
-            {
-                **(_bare(result) if has_few(result) else result),
-                ROWS: Number(rows_of(result), "d", mark=OTHER if of != data[0] else ""),
-            },
-        )
-        for (name, result), of in zip(results, data, strict=True)
-    ]
+    counted_results = []
+    first = ""
+    for name, result in results:
+        data = keys_of(result["signature"])["data"]
+        if not first:
+            first = data
+        mark = "" if data == first else OTHER
+        counted_result = dict(result)
+        if has_few(result):
+            counted_result = _bare(result)
+        counted_result[ROWS] = Number(rows_of(result), "d", mark=mark)
+        counted_results.append((name, counted_result))
+    return counted_results
 
 
 def rows_of(result: Values) -> int:
@@ -169,51 +189,74 @@ def _reasons(benchmark: Benchmark, result: Values) -> list[str]:
     for name, reason in result.get("no_interval", {}).items():
         if benchmark.better(name) and is_defined(scores.get(name)):
             names.setdefault(reason, []).append(name)
-    return [f"No interval for {', '.join(of)}: {reason}" for reason, of in names.items()]
+    lines = []
+    for reason, scores_without in names.items():
+        lines.append(f"No interval for {', '.join(scores_without)}: {reason}")
+    return lines
 
 
 def _bare(result: Values) -> dict[str, Any]:
     """Return a result without intervals, also those of its parts."""
-    return {
-        key: _bare(value) if isinstance(value, Mapping) else value
-        for key, value in result.items()
-        if key != "interval"
-    }
+    bare = {}
+    for key, value in result.items():
+        if key == "interval":
+            continue
+        if isinstance(value, Mapping):
+            value = _bare(value)
+        bare[key] = value
+    return bare
 
 
 def score(result: Values, name: str, is_points: bool = False) -> Number:
     """Return a score of a result, with its interval if it has one."""
-    number = scored(result.get(name), is_points, result.get("interval", {}).get(name, ()))
-    return number._replace(best=True) if result.get(BEST) == name else number
+    ends = result.get("interval", {}).get(name, ())
+    number = scored(result.get(name), is_points, ends)
+    if result.get(BEST) == name:
+        return number._replace(best=True)
+    return number
 
 
 def group_table(results: Named, by: str, is_points: Callable[[str], bool] = lambda _: False) -> Table:
     """Return a table of a score's groups of questions: for "aAcc", all scores "aAcc/..."."""
-    groups = dict.fromkeys(name for _, result in results for name in result if name.startswith(f"{by}/"))
-    return table(results, list(groups), is_points, name="groups", turned=True)
+    groups: list[str] = []
+    for _, result in results:
+        for name in result:
+            if name.startswith(f"{by}/") and name not in groups:
+                groups.append(name)
+    return table(results, groups, is_points, name="groups", turned=True)
 
 
 def class_table(result: Values, of: str) -> Table:
     """Return a table with one row per class: its counts, and its ratios in percent."""
-    columns = list(next(iter(result["classes"].values()), {}))
-    rows = [
-        [name, *(value if isinstance(value, int) else share(value) for value in row.values())]
-        for name, row in result["classes"].items()
-    ]
-    return Table("classes", ["class", *columns], rows, of=of)
+    header = ["class"]
+    rows: list[list[Cell]] = []
+    for name, counts in result["classes"].items():
+        if not rows:
+            header += counts
+        row: list[Cell] = [name]
+        for value in counts.values():
+            row.append(value if isinstance(value, int) else share(value))
+        rows.append(row)
+    return Table("classes", header, rows, of=of)
 
 
 def report(tables: Sequence[Table], remarks: Mapping[str, Sequence[str]]) -> list[Table | Notes]:
     """Return a report: the tables that have rows, and the remarks (name -> lines) on each result."""
-    return [*(one for one in tables if one.rows), *below(remarks)]
+    parts: list[Table | Notes] = []
+    for table_of_report in tables:
+        if table_of_report.rows:
+            parts.append(table_of_report)
+    parts += below(remarks)
+    return parts
 
 
 def below(remarks: Mapping[str, Sequence[str]]) -> list[Notes]:
     """Return remarks on each result as notes; equal remarks are printed once, and none where there are none."""
     names: dict[tuple[str, ...], list[str]] = {}
     for name, lines in remarks.items():
-        names.setdefault(tuple(lines), []).append(name)
-    return [Notes(lines, ", ".join(of)) for lines, of in names.items() if lines]
+        if lines:
+            names.setdefault(tuple(lines), []).append(name)
+    return [Notes(lines, ", ".join(about)) for lines, about in names.items()]
 
 
 def to_json(value: Any) -> str:
@@ -238,26 +281,31 @@ def printed(value: float | None, is_points: bool) -> str:
 
 def interval(ends: Sequence[float]) -> str:
     """Return an interval in percent; "" if there are no ends."""
-    return " to ".join(map(percent, ends))
+    return " to ".join(percent(end) for end in ends)
 
 
 def principal(benchmark: Benchmark, results: Sequence[Values]) -> str:
     """Return the score to show first: the principal one, or the first defined one if that is undefined."""
-    names = [benchmark.principal, *benchmark.scores]
-    return next((name for name in names if any(is_defined(one.get(name)) for one in results)), names[0])
+    for name in (benchmark.principal, *benchmark.scores):
+        if any(is_defined(result.get(name)) for result in results):
+            return name
+    return benchmark.principal
 
 
 def best_first(benchmark: Benchmark, results: Named) -> Named:
-    by = principal(benchmark, [one for _, one in results])
+    by = principal(benchmark, [result for _, result in results])
     return ranked(results, by, benchmark.direction(by) != LOWER)
 
 
 def ranked(results: Named, by: str, higher: bool = True) -> Named:
     """Return results with the best score first, and those without the score last."""
 
-    def order(one: tuple[str, Values]) -> float:
-        value = one[1].get(by)
-        return math.inf if not is_defined(value) else -value if higher else value
+    def order(named: tuple[str, Values]) -> float:
+        _, result = named
+        value = result.get(by)
+        if not is_defined(value):
+            return math.inf
+        return -value if higher else value
 
     return sorted(results, key=order)
 
@@ -277,7 +325,9 @@ def finite(value: Any) -> Any:
         return {key: finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 # What a data file declares of a report
@@ -294,6 +344,11 @@ class _Share(float):
 
 def filled(text: str, result: Values) -> str:
     """Return a text with values of a result; "f0_5_cls" stands for "f0.5_cls". None is NaN in a file."""
-    values = {name.replace(".", "_"): math.nan if value is None else value for name, value in result.items()}
-    shares = {name: _Share(value) for name, value in values.items() if isinstance(value, float)}
-    return text.format(**{**values, **shares})
+    values = {}
+    for name, value in result.items():
+        if value is None:
+            value = math.nan
+        if isinstance(value, float):
+            value = _Share(value)
+        values[name.replace(".", "_")] = value
+    return text.format(**values)

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from halluscope.errors import RunError
+from halluscope.benchmark import LOWER
+from halluscope.errors import MissingExtra, RunError
 from halluscope.options import check_names
 from halluscope.reporting.figures import (
     Axis,
@@ -36,9 +37,7 @@ def draw(runs: Mapping[str, Run], scores: Sequence[str] = ()) -> list[Figure]:
         ValueError: if no run has a score that is named, or the scores have different scales.
         MissingExtra: if matplotlib is not installed.
     """
-    groups: dict[str, list[Run]] = {}
-    for run in runs.values():
-        groups.setdefault(_measured(run), []).append(run)
+    groups = _groups(runs)
     if len(groups) > 2:
         raise RunError(
             f"The runs are of {len(groups)} benchmarks: {', '.join(groups)}; expected runs of one or two."
@@ -49,6 +48,25 @@ def draw(runs: Mapping[str, Run], scores: Sequence[str] = ()) -> list[Figure]:
         for score in scores:
             _check_score(several, score)
     return of_models(all_shown(runs), benchmark_of(runs), scores)
+
+
+def against_each_other(runs: Mapping[str, Run]) -> list[Figure]:
+    """Draw runs of two benchmarks against each other; [] for others, or where too few models have both scores."""
+    try:
+        groups = _groups(runs)
+        if len(groups) != 2:
+            return []
+        return [_of_two(groups, ())]
+    except (RunError, MissingExtra):
+        return []
+
+
+def _groups(runs: Mapping[str, Run]) -> dict[str, list[Run]]:
+    """Return runs by what they measure."""
+    groups: dict[str, list[Run]] = {}
+    for run in runs.values():
+        groups.setdefault(_measured(run), []).append(run)
+    return groups
 
 
 def _measured(run: Run) -> str:
@@ -83,7 +101,8 @@ def _of_two(groups: Mapping[str, Sequence[Run]], scores: Sequence[str]) -> Figur
             # the second benchmark has the last of one or two
             score = scores[-1] if axes else scores[0]
             _check_score(runs, score)
-        axes.append(Axis(measured, score, benchmark.is_points(score)))
+        is_lower_better = benchmark.direction(score) == LOWER
+        axes.append(Axis(measured, score, benchmark.is_points(score), is_lower_better))
         points.append(_points(runs, score, measured))
 
     models = []

@@ -18,6 +18,7 @@ import math
 import platform
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
@@ -72,6 +73,8 @@ MATCHED = (
     "figures",
     "built",
 )
+
+MOST_ASKED = 5  # prompts that are noted
 
 FORM = 1  # the version of the folder's format; other versions are not read
 
@@ -165,6 +168,8 @@ def _facts(run: Run, folder: Path) -> dict[str, Any]:
     facts.update(run.about)
     facts["rows"] = len(run.found)
     facts["matched"] = {name: getattr(matched, name) for name in MATCHED}
+    # the prompts that the responses say were asked, each with its number of responses
+    facts["asked"] = Counter(matched.asked).most_common(MOST_ASKED)
     facts["voters"] = None
     facts["grader"] = None
     if run.record.poll:

@@ -16,6 +16,7 @@ from halluscope.metric import Result
 from halluscope.reporting.tables import Values
 from halluscope.scoring import Ready
 from halluscope.signature import keys_of
+from halluscope.validation import flags
 
 # Options that say where and how judges run on this machine; they change no score, and are not written.
 HERE = ("device", "store", "progress")
@@ -69,7 +70,9 @@ def score(
         if name in benchmark.keywords and options.get(name) is not None:
             inputs[name] = options[name]
     inputs.update(ready.inputs)
-    cache = cache_of(options.get("store"), bool(options.get("fresh")))
+    fresh = options.get("fresh", False)
+    flags(fresh=fresh)
+    cache = cache_of(options.get("store"), fresh)
     run = Run(
         benchmark,
         Ready(ready.matched, inputs),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.benchmarks.chair.reading import Caption
+from halluscope.mentions.reading import Caption
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats, ratio

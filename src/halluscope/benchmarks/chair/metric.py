@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from halluscope import vocabularies
 from halluscope.benchmark import Column, Preset, Score
-from halluscope.benchmarks.chair import counting, image_lists, synonyms
+from halluscope.benchmarks.chair import counting, image_lists
 from halluscope.benchmarks.chair.counting import Mentions
-from halluscope.benchmarks.chair.reading import Caption, CaptionReader, whole_sentences
+from halluscope.benchmarks.chair.sentences import whole_sentences
 from halluscope.cores import map_texts
+from halluscope.mentions import synonyms
+from halluscope.mentions.reading import Caption, CaptionReader
 from halluscope.metric import Metric, Options, Scores
 from halluscope.options import Option, check_effect, option, takes
 from halluscope.reading.words import readers

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from halluscope.benchmarks.chair.metric import METRIC
-from halluscope.benchmarks.chair.reading import whole_sentences
+from halluscope.benchmarks.chair.sentences import whole_sentences
 from halluscope.reporting import tables
 from halluscope.reporting.report_items import (
     HALLUCINATED,

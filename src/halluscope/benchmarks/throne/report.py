@@ -14,6 +14,7 @@ from halluscope.benchmarks.throne.questions import questions_of
 from halluscope.benchmarks.throne.yes_shares import MOST_IGNORED
 from halluscope.judging.lexical import LexicalJudge, Mention
 from halluscope.judging.options import VoteOptions
+from halluscope.judging.votes import OTHER, SIGNS, UNASKED
 from halluscope.reporting import tables
 from halluscope.reporting.report_items import (
     HALLUCINATED,
@@ -202,8 +203,9 @@ def items(rows: Sequence[Values], options: Values, voters: Values | None) -> Ite
         votes = ballots(row, voters)
         classes = outcomes(row)
         disputed = [name for name, signs in votes.items() if votes_differ(signs)]
+        unread = [name for name, signs in votes.items() if SIGNS[OTHER - UNASKED] in signs]
         mentioned = {mention.object for mention in mentions}
-        shown_classes = mentioned.union(classes, disputed)
+        shown_classes = mentioned.union(classes, disputed, unread)
         missed = row[MISSED]
         facts = list(word_facts(missed, MISSED))
         facts += implied_facts(classes, mentioned)

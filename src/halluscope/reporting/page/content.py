@@ -38,7 +38,7 @@ class Picture(NamedTuple):
 
 
 class Page(NamedTuple):
-    """The whole content of a page."""
+    """What a page says of runs of one benchmark."""
 
     title: str  # the title of the benchmark
     about: str  # what the benchmark measures, in a sentence or two
@@ -53,5 +53,14 @@ class Page(NamedTuple):
     # name -> what else to know: how the page was made, what may be done with the images
     facts: Mapping[str, str] = {}
     citation: str = ""  # the benchmark's BibTeX entry
-    # which run is better, in a sentence per other run; () if runs are not compared
-    verdict: Sequence[str] = ()
+    verdict: Sequence[str] = ()  # the result in a sentence, and what else to know of it in further ones
+    asked_by: str = "The benchmark's prompt"  # what `asked` is
+
+
+class Book(NamedTuple):
+    """A page about several benchmarks, which are shown one at a time."""
+
+    title: str
+    pages: Sequence[Page]
+    tables: Sequence[tuple[Table, str]] = ()  # all benchmarks beside each other, each table with a note or ""
+    figures: Sequence[Figure] = ()  # two benchmarks against each other

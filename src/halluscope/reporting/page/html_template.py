@@ -16,25 +16,34 @@ LOOK = "look.css"  # the file with the look of all our pages
 
 # Only a page's style, its script, and images within it are allowed.
 POLICY = (
-    "default-src 'none'; img-src data:; style-src '{}'; script-src '{}'; base-uri 'none'; form-action 'none'"
+    "default-src 'none'; img-src data:; style-src '{style}'; script-src '{script}'; base-uri 'none'; "
+    "form-action 'none'"
 )
 
 
 @cache
 def template(package: str, **settings: Any) -> Template:
     """Return the page.html of a package, with its page.css and page.js; each inserted text is escaped."""
-
-    def text_of(name: str, package: str = package) -> str:
-        return resources.files(package).joinpath(name).read_text(encoding="utf-8")
-
-    made = Environment(
+    style = _text_of(__package__, LOOK) + _text_of(package, "page.css")
+    script = _text_of(package, "page.js")
+    environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, **settings
     )
-    style, script = text_of(LOOK, __package__) + text_of("page.css"), text_of("page.js")
-    digests = (base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in (style, script))
-    policy = POLICY.format(*map("sha256-{}".format, digests))
-    made.globals |= {"style": style, "script": script, "policy": policy, "as_json": as_json}
-    return made.from_string(text_of("page.html"))
+    environment.globals["style"] = style
+    environment.globals["script"] = script
+    environment.globals["policy"] = POLICY.format(style=_digest(style), script=_digest(script))
+    environment.globals["as_json"] = as_json
+    return environment.from_string(_text_of(package, "page.html"))
+
+
+def _text_of(package: str, name: str) -> str:
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    """Return a text's digest as a policy names it."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
 
 
 def as_json(value: Any) -> Markup:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from io import BytesIO
 
 from PIL.Image import Image
@@ -23,21 +22,40 @@ WORKERS = 4
 
 
 def pictures(
-    wanted: Iterable[str], find: Callable[[str], Image], credits: Mapping[str, str], progress: bool = True
+    names: Iterable[str],
+    find: Callable[[str], Image],
+    credits: Mapping[str, str],
+    progress: bool = True,
+    count: int = 0,
 ) -> dict[str, Picture]:
-    """Return small copies of images, by their names."""
-    names = list(dict.fromkeys(wanted))
-    side = side_of(len(names))
+    """Return small copies of images, by their names; `count` images are on the page, if these are not all."""
+    different = list(dict.fromkeys(names))
+    side = side_of(max(count, len(different)))
+
+    def copy(name: str) -> Picture:
+        return picture(find(name), side, credits.get(name, ""))
+
+    copies = {}
     with ThreadPoolExecutor(WORKERS) as pool:
-        made = pool.map(lambda name: picture(find(name), side, credits.get(name, "")), names)
-        shown = partial(tqdm, total=len(names), desc="pictures", unit=" images", disable=not progress)
-        return dict(zip(names, shown(made), strict=True))
+        finished = tqdm(
+            pool.map(copy, different),
+            total=len(different),
+            desc="pictures",
+            unit=" images",
+            disable=not progress,
+        )
+        for name, small in zip(different, finished, strict=True):
+            copies[name] = small
+    return copies
 
 
 def side_of(count: int) -> int:
     """Return how many pixels the longer side has on a page with `count` pictures."""
-    fitting = (side for side in SIDES if count * side * side * 0.75 * PER_PIXEL <= MOST)
-    return next(fitting, SIDES[-1])
+    for side in SIDES:
+        pixels = side * side * 0.75
+        if count * pixels * PER_PIXEL <= MOST:
+            return side
+    return SIDES[-1]
 
 
 def picture(image: Image, side: int, credit: str = "") -> Picture:

@@ -8,17 +8,13 @@ Source: Rohrbach et al., "Object Hallucination in Image Captioning" (EMNLP 2018)
 published script.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from halluscope.benchmarks.chair.double_words import DOUBLE_WORDS
+from halluscope.mentions.double_words import DOUBLE_WORDS
 from halluscope.reading.words import lemmas
 from halluscope.reading.words.tokens import Word, forms_of
-
-# The end of a sentence, with what closes after it
-_SENTENCE_END = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]*]*(?=\s|\Z)")
 
 
 @dataclass(frozen=True)
@@ -74,17 +70,3 @@ def join_double_words(words: Sequence[Word]) -> list[Word]:
             end = place + 2
     joined += words[end:]
     return joined
-
-
-def whole_sentences(text: str) -> str:
-    """Return a text up to the end of its last whole sentence; "" if it has none.
-
-    >>> whole_sentences("A dog sits. A man (tall.) A cat is"), whole_sentences("A dog.\\n"), whole_sentences("A dog")
-    ('A dog sits. A man (tall.)', 'A dog.\\n', '')
-    """
-    end = 0
-    for sentence_end in _SENTENCE_END.finditer(text):
-        end = sentence_end.end()
-    if text[end:].strip():
-        return text[:end]
-    return text

@@ -1,0 +1,3 @@
+from halluscope.hub.space import page
+
+page("object_halbench").launch()

@@ -1,0 +1,112 @@
+"""Object HalBench's rows, and a user's file of the names that responses hold."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from halluscope.files.opening import Readable, json_rows
+from halluscope.reading.fields import Fields
+from halluscope.reading.rows import Row, Rows
+from halluscope.sanitize import short_repr
+
+# What models are asked, as the papers print it
+PROMPTS = (
+    "Provide a thorough description of the given image.",
+    "Provide a thorough description of the given picture.",
+    "What is this photo about? Please answer in great detail.",
+    "Explain the narrative or story that the image seems to convey, detailing each part that contributes to it.",
+    "Please provide a detailed description of the image. Describe the visual elements, colors, shapes, textures, and "
+    "any objects or people present along with the overall mood or atmosphere portrayed in the image.",
+    "Please provide a detailed description of the image, including its visual elements, such as colors, shapes, "
+    "textures, objects, and people.",
+    "Provide an intricate description of the image, capturing its visual elements, including colors, shapes, textures, "
+    "objects, and any people present.",
+    "Compose a detailed account of the image, encompassing its visual characteristics, like colors, shapes, textures, "
+    "objects, and any human subjects, by paying careful attention to the specifics.",
+)
+
+
+@dataclass(frozen=True)
+class Image(Row):
+    """An image of COCO val2014, what is asked about it, and what is in it."""
+
+    image_id: int
+    file_name: str
+    question: str
+    objects: tuple[str, ...]  # the COCO classes in it
+
+    @property
+    def id(self) -> int:
+        """The image's id, because there is one row about each."""
+        return self.image_id
+
+
+class Images(Rows[Image]):
+    row_type = Image
+    dataset = "object_halbench"
+    file = "a file of the same columns"
+    id = "image_id"
+    needed = ("image_id", "question", "objects")
+
+    def parse(self, row: Fields) -> Image:
+        image_id = row.whole("image_id", or_digits=True)
+        return Image(
+            image_id=image_id,
+            file_name=row.text_or_none("file_name") or file_name_of(image_id),
+            question=row.text("question"),
+            objects=row.words("objects", "a list of COCO classes"),
+            form=row.form,
+        )
+
+
+IMAGES = Images()
+
+
+def file_name_of(image_id: int) -> str:
+    """Return the name of an image's file in COCO's folder val2014."""
+    return f"COCO_val2014_{image_id:012d}.jpg"
+
+
+def are_prompts(questions: Sequence[str]) -> bool:
+    """Whether some questions are those of this benchmark, with or without an image's placeholder before them.
+
+    >>> are_prompts([f"<image> {PROMPTS[0]}", PROMPTS[1]]), are_prompts([PROMPTS[0], "Describe this image."])
+    (True, False)
+    """
+    different = {" ".join(question.split()) for question in questions}
+    if len(different) < 2:  # one of the prompts may be anybody's
+        return False
+    return all(question.endswith(PROMPTS) for question in different)
+
+
+def read_names(file: Readable, image_ids: Sequence[int]) -> list[list[str] | None]:
+    """Read the names that each response holds, in the order of the images: rows with image_id and objects.
+
+    Objects are a list of names, or null for a response whose names are not known.
+
+    Raises:
+        ValueError: for a row that is none, or about another image, and for an image without a row.
+    """
+    known = set(image_ids)
+    names_of: dict[int, list[str] | None] = {}
+    for where, row in json_rows(file):
+        if not isinstance(row, Mapping) or "objects" not in row:
+            raise ValueError(
+                f"{where} is {short_repr(row, 120)}; expected an object with image_id and objects, a list of names."
+            )
+        fields = Fields(row, where)
+        image_id = fields.whole("image_id", or_digits=True)
+        if image_id not in known:
+            raise ValueError(f"{where}: image_id {image_id} is not among the {len(known):,} images.")
+        if image_id in names_of:
+            raise ValueError(f"{where} is the second row on the image {image_id}; expected one.")
+        names = None
+        if row["objects"] is not None:
+            names = list(fields.words("objects", "a list of names, or null"))
+        names_of[image_id] = names
+    missing = [image_id for image_id in image_ids if image_id not in names_of]
+    if missing:
+        raise ValueError(
+            f"{file} has no row on {len(missing):,} of the {len(image_ids):,} images, such as image_id {missing[0]}; "
+            "expected one per image, with null for a response whose names are not known."
+        )
+    return [names_of[image_id] for image_id in image_ids]
