@@ -47,7 +47,7 @@ def answers(judge: CausalJudge, texts: list[str], questions: list[Any], pairs: A
     """Return the codes of all pairs."""
     engine.SHARED_FROM = shared_from
     codes = np.full(len(pairs), -1, dtype=np.int8)
-    for rows, given in judge.answer(texts, questions, pairs):
+    for rows, given, *_ in judge.answer(texts, questions, pairs):
         codes[rows] = given
     return codes
 

@@ -58,7 +58,7 @@ def main() -> None:
             f"{len(prompts)} prompts of {np.mean(lengths):.0f} tokens (from {min(lengths)} to {max(lengths)})"
         )
         assert all(tokenizer.decode(reply[1:]) == "no</s>" for reply in generate(model, tokenizer, prompts))
-        assert all((codes == NO).all() for _, codes in judge.answer(texts, questions, pairs))
+        assert all((codes == NO).all() for _, codes, *_ in judge.answer(texts, questions, pairs))
 
         plain = partial(all_of, generate, model, tokenizer, prompts)
         ours = partial(collect, judge, texts, questions, pairs)
@@ -105,7 +105,7 @@ def make_base(folder: Path) -> None:
 
 def collect(judge: Seq2SeqJudge, texts: list[str], questions: list[Any], pairs: Any) -> int:
     """Ask every pair, and return the number of votes."""
-    return sum(len(rows) for rows, _ in judge.answer(texts, questions, pairs))
+    return sum(len(rows) for rows, *_ in judge.answer(texts, questions, pairs))
 
 
 def all_of(run: Any, *arguments: Any) -> list[Any]:

@@ -369,14 +369,14 @@ def ours(judge: LanguageModelJudge, asked: Asked, pairs: Any) -> tuple[Any, Any]
     codes, leads, begun = np.full(len(pairs), -1), np.full(len(pairs), np.nan), []
     decide = judge._decide
 
-    def kept(first: Any) -> list[int]:
+    def kept(first: Any) -> list[float]:
         said = decide(first)  # if memory runs out here, the batch is repeated in halves
         begun.append((first[0][:, yes].float() - first[0][:, no].float()).cpu().numpy())
         return said
 
     judge._decide = kept  # type: ignore[method-assign,assignment]
     try:
-        for rows, given in judge.answer(asked.texts, asked.questions, pairs):
+        for rows, given, *_ in judge.answer(asked.texts, asked.questions, pairs):
             codes[rows], leads[rows] = given, np.concatenate(begun)
             begun.clear()
     finally:
@@ -436,7 +436,7 @@ def speed(asked: Asked, seconds: float) -> dict[str, Any]:
 def batches(asked: Asked, seconds: float) -> tuple[Any, float]:
     """Return the pairs answered while timed, and the seconds that took."""
     answered, began, took = [], None, 0.0
-    for rows, _ in asked.judge.answer(asked.texts, asked.questions, asked.pairs):
+    for rows, *_ in asked.judge.answer(asked.texts, asked.questions, asked.pairs):
         now = clock(asked)
         if began is not None:
             answered.append(rows)
@@ -477,7 +477,7 @@ def timed_run(judge: LanguageModelJudge, number: int) -> dict[str, Any]:
     began = time.perf_counter()
     prompts = 0
     for questions in PAPER.about(COCO):
-        for rows, _ in judge.answer(some, questions, every_pair(some, questions)):
+        for rows, *_ in judge.answer(some, questions, every_pair(some, questions)):
             prompts += len(rows)
     _synchronize(judge.device)
     return {"texts": number, "prompts": prompts, "seconds": time.perf_counter() - began}
@@ -687,7 +687,7 @@ def fleet(bench: Bench, workers: int) -> dict[str, Any]:
     shown, questions = texts(workers * bench.sizes.pool, random.Random(0)), PAPER.about(COCO)[0]
     pairs = every_pair(shown, questions[: bench.sizes.questions])
     began, answered, first = 0.0, 0, 0
-    for rows, _ in judge.answer(shown, questions, pairs):
+    for rows, *_ in judge.answer(shown, questions, pairs):
         answered += len(rows)
         if not began and answered > len(pairs) // 10:
             began, first = time.monotonic(), answered

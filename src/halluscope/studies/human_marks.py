@@ -300,7 +300,7 @@ def certify(
         among[name] = judged.among(cells)
     is_yes = np.array([mention.is_right for mention in mentions])
     is_agreed = _agreed(says, is_yes)
-    rates = {}
+    rates: dict[str, Json] = {}
     for name, rate in error_rates(among, LEVEL).items():
         rows = [row for row, mention in enumerate(mentions) if name in (ALL, mention.kind)]
         images = [mentions[row].image for row in rows]
