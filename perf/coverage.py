@@ -25,7 +25,7 @@ percentage points, also for labels alone (the same estimate without the judge).
 """
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -207,7 +207,7 @@ def precision_recall_f(precision: float, recall: float) -> list[float]:
     """Return them in the order of `NAMES`."""
     scores = [float(precision), float(recall)]
     for beta in BETAS.values():
-        scores.append(float(f_score(precision, recall, beta)))
+        scores.append(float(f_score(np.array(precision), np.array(recall), beta)))
     return scores
 
 
@@ -382,7 +382,7 @@ def readings(upstream: Path) -> tuple[Bools, Bools, Bools]:
     return population_table(by_rules), population_table(by_words), population_table(present)
 
 
-def population_table(objects: list[list[str]]) -> Bools:
+def population_table(objects: Sequence[Sequence[str]]) -> Bools:
     """Return a table of objects, repeated until it has as many texts as the population."""
     table = COCO.presence(objects)
     return np.resize(table, (POPULATION, table.shape[1]))

@@ -29,8 +29,11 @@ def asked(
     small_datasets.build(dataset.name, folder)
     config = f":{dataset.config}" if dataset.config else ""
     rows: list[Any] = list(read_rows(f"{folder / dataset.name}{config}"))
-    judge = {judges.option: judges.rule} if judges else {}
-    options = {**dataset.options, **dataset.harness, **judge}
+    options = {**dataset.options, **dataset.harness}
+    if judges:
+        options[judges.option] = judges.rule
+    if any(option.name == "synonyms" for option in benchmark.options):
+        options["synonyms"] = "names"  # the published lists are fetched
     module = benchmark.module("rows")
     if hasattr(module, "wanted"):
         choice = taken(module.wanted, options)

@@ -8,7 +8,6 @@ import gzip
 import json
 import os
 import shutil
-import sys
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -24,7 +23,6 @@ from halluscope.benchmarks.amber import metric as amber
 from halluscope.benchmarks.chair import metric as chair
 from halluscope.benchmarks.chair import rows
 from halluscope.benchmarks.openchair import metric as openchair
-from halluscope.errors import MissingExtra
 from halluscope.mentions import synonyms
 from halluscope.mentions.reading import CaptionReader, join_double_words
 from halluscope.reading.words import lemmas, nltk_words, readers
@@ -155,17 +153,6 @@ def test_a_text_through_nltk(made: Path) -> None:
     assert words == quoted.replace("goose", "geese").split()
 
 
-def test_nouns_alone_as_they_stand(made: Path) -> None:
-    """Tagged as in a text, not in lower case: "Geese" is a noun that WordNet has only as "geese"."""
-    assert forms_of(nltk_words.nouns("Geese near the geese is the man seated.")) == [
-        "Geese",
-        "near",
-        "goose",
-        "man",
-        ".",
-    ]
-
-
 def test_amber_reads_the_text_as_it_stands_and_openchair_in_lower_case(made: Path) -> None:
     """As each script does: in AMBER's, "MAN" is a noun that WordNet has not."""
     row = {"id": 1, "file_name": "1.jpg", "prompt": "-", "task": "generative", "dimension": "generation"}
@@ -185,16 +172,6 @@ def test_data_as_the_downloader_leaves_them(made: Path) -> None:
     shutil.rmtree(made / "corpora/wordnet")
     assert forms_of(nltk_words.words("The men skiing.")) == ["the", "men", "ski", "."]
     assert "wordnet-3.0" in nltk_words.version()
-
-
-def test_the_readers_differ_where_the_tags_do(made: Path) -> None:
-    class_of = {"ski": "skis", "seat": "chair", "man": "person", "goose": "bird", "toilet": "toilet"}
-    text = "A skiing trip; the seat of the toilet, geese."
-    both = [
-        CaptionReader(class_of, readers.load(name, readers.WORDS).read).read(text).objects
-        for name in ("lemminflect", "nltk")
-    ]
-    assert both == [["toilet", "bird"], ["skis", "toilet", "bird"]]
 
 
 def test_the_signature_names_what_reads(made: Path) -> None:
@@ -240,12 +217,6 @@ def test_data_that_are_not_there(made: Path, lacking: list[str]) -> None:
         chair.compute(["A dog."], [["dog"]], reader="nltk", synonyms="not even looked at")
     assert f"python -m nltk.downloader {' '.join(lacking)}`" in str(error.value)
     assert str(made) in str(error.value) and "NLTK_DATA" in str(error.value)
-
-
-def test_without_nltk(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "nltk", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[nltk\]'"):
-        readers.load("nltk", readers.WORDS)
 
 
 def tags_of(tokens: list[str], words: list[str]) -> list[tuple[str, str]]:

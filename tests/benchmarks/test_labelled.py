@@ -1,4 +1,4 @@
-"""DASH-B and HumbleBench: responses that name a label, against the authors' figures and by hand."""
+"""Responses that name a label; DASH-B and HumbleBench by hand, and against the authors' figures."""
 
 import json
 import os
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import halluscope
@@ -17,6 +17,7 @@ from halluscope.benchmarks.humblebench import metric as humblebench
 from halluscope.reporting import published
 from halluscope.signature import keys_of
 from tests import small_datasets
+from tests.oracle import inputs
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 
@@ -169,6 +170,47 @@ def test_dash_b_reads_the_published_answers_as_their_authors_did():
     assert result["harmonic_mean"] == pytest.approx(2 * tpr * tnr / (tpr + tnr))
     table = dash_b.compute([row["response"] for row in rows], rows, per_question=True)["per_question"]
     assert [row["read"] for row in table] == [row["answer"] for row in rows]
+
+
+TEXTS = {
+    "yes": ("Yes", "yes.", "Yes, there is.", "<think>No.</think>Yes"),
+    "no": ("No", "no.", "No, there is none.", "NO"),
+    "letter": ("A", "B.", "c", "D", "E", "<think>A</think>B"),
+    None: ("Perhaps", "", "I cannot tell.", "?"),
+}
+
+
+@settings(max_examples=15)
+@given(data=st.data(), name=st.sampled_from(["pope", "repope", "dash_b", "humblebench", "mme"]))
+def test_any_clear_responses_against_a_plain_loop(data, name):
+    """An unreadable response is wrong, is counted, and is never one of the answers."""
+    benchmark = registry.benchmark(name)
+    make = getattr(inputs, "pope" if name == "repope" else name)
+    rows = make()[:20]
+    kinds = ["letter", None] if name == "humblebench" else ["yes", "no", None]
+    said, texts = [], []
+    for _ in rows:
+        kind = data.draw(st.sampled_from(kinds))
+        text = data.draw(st.sampled_from(TEXTS[kind]))
+        texts.append(text)
+        said.append(text.rpartition(">")[2].strip(".").upper()[:1] if kind == "letter" else kind)
+    right = [row["label"] if name == "humblebench" else row["answer"] for row in rows]
+    references = right if benchmark.name == "pope" else rows
+    result = benchmark.compute(texts, references, parser="strict", per_question=True)
+    read = [row["said" if benchmark.name == "pope" else "read"] for row in result["per_question"]]
+    assert read == said
+    unreadable = result["unparsed" if benchmark.name == "pope" else "unreadable"]
+    assert unreadable == pytest.approx(said.count(None) / 20)
+    hits = sum(answer == truth for answer, truth in zip(said, right, strict=True))
+    if name == "mme":
+        by_subtask = {row["subtask"] for row in rows}
+        total = sum(
+            result[f"accuracy/{subtask}"] * sum(row["subtask"] == subtask for row in rows)
+            for subtask in by_subtask
+        )
+        assert total == pytest.approx(hits)
+    else:
+        assert result["accuracy"] == pytest.approx(hits / 20)
 
 
 def test_predictions_in_another_order_are_noticed():

@@ -224,26 +224,6 @@ def by_plain_code(answers):
     return scores
 
 
-@needs_upstream
-def test_a_perfect_model_is_read_from_the_authors_form(tmp_path):
-    lines = (UPSTREAM / "Your_Results/existence.txt").read_text().splitlines()
-    perfect = [line + "\t" + line.split("\t")[-1] for line in lines]
-    (tmp_path / "existence.txt").write_text("\n".join(perfect))
-    assert halluscope.score("mme", tmp_path / "existence.txt", QUESTIONS)["score/existence"] == 200
-
-
-@needs_upstream
-def test_two_folders_of_one_name_are_told_apart(json_of, tmp_path):
-    folders = []
-    for name in ("first", "second"):
-        folder = tmp_path / name / "Results"
-        folder.mkdir(parents=True)
-        (folder / "count.txt").write_bytes((UPSTREAM / "LaVIN/count.txt").read_bytes())
-        folders.append(str(folder))
-    rows = json_of("score", "mme", "--responses", *folders, "--dataset", str(QUESTIONS))
-    assert [row["responses"] for row in rows] == ["first/Results", "second/Results"]
-
-
 def refused(lines, tmp_path, **options):
     """Return the message about the lines of a file for the subtask existence."""
     (tmp_path / "existence.txt").write_text("\n".join(lines))

@@ -4,7 +4,6 @@ import contextlib
 import io
 import json
 import os
-import zipfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,7 @@ from pycocotools.coco import COCO
 
 from halluscope import cli
 from halluscope.benchmarks.object_enumeration.samples import INSTRUCTION
-from halluscope.building import fetch
-from halluscope.building import spec as specs
 from halluscope.errors import BuildError, OutputError
-from halluscope.paths import share
 from tests import small_datasets
 
 builder = small_datasets.builder("object_enumeration")
@@ -155,66 +151,11 @@ def test_rows_by_hand(tmp_path: Path) -> None:
     assert found[50]["response"].splitlines()[0] == "dog [absent]"
 
 
-def test_what_the_stats_count(tmp_path: Path) -> None:
-    assert counts(build(tmp_path)) == {
-        "images": 5,
-        "images_with_objects": 4,
-        "annotations": 13,
-        "classes": 5,
-        "rows": 5,
-        "rows_with_absences_alone": 1,
-        "rows_with_fewer_absences": 5,
-        "rows_of_visual_genome": 0,
-        "objects": 2 + 4 + 4 + 1,
-        "absences": 2 + 1 + 2 + 0 + 5,
-        "samples_left_as_they_are": 0,
-        "boxes_cut": 0,
-        "boxes_left_out": 0,
-    }
-
-
 def test_without_negatives(tmp_path: Path) -> None:
     """Supplement, section 5.5: an image without objects then has nothing to list."""
     found = {row["image_id"]: row for row in rows(build(tmp_path, no_negatives=True))}
     assert [*found] == [10, 20, 30, 40] and not any(row["absent"] for row in found.values())
     assert found[10]["response"] == "person [top left]\ncup [top left]"
-
-
-def in_order(folder: Path, *named: tuple[str, list[float]]) -> list[tuple[str, str]]:
-    """What is listed of named boxes in one image."""
-    classes = {number: name for number, (name, _) in enumerate(named)}
-    (row,) = rows(build(folder, coco({10: [*named]}, classes), no_negatives=True))
-    return objects(row)
-
-
-def places(folder: Path, *boxes: list[float]) -> list[str]:
-    """The places of boxes, each in an image of its own."""
-    content = coco({number: [("cup", box)] for number, box in enumerate(boxes)}, {1: "cup"})
-    return [place for row in rows(build(folder, content)) for _, place in objects(row)]
-
-
-def test_nine_places_by_hand(tmp_path: Path) -> None:
-    assert places(tmp_path / "nine", *([x, y, 2, 2] for y in (9, 29, 49) for x in (14, 44, 74))) == [
-        *("top left", "top", "top right"),
-        *("left", "center", "right"),
-        *("bottom left", "bottom", "bottom right"),
-    ]
-    # A centre on a line belongs to the right of it, or below; one on the outer edge to the last.
-    edges = [[29, 19, 2, 2], [59, 39, 2, 2], [90, 60, 0, 0], [0, 0, 0, 0], [-1, -1, 0.5, 0.5]]
-    assert places(tmp_path / "edges", *edges) == [
-        "center",
-        "bottom right",
-        "bottom right",
-        "top left",
-        "top left",
-    ]
-
-
-def test_the_order_is_that_of_the_boxes_areas_and_ties_stay(tmp_path: Path) -> None:
-    same: list[tuple[str, list[float]]] = [(name, [0, 0, 4, 3]) for name in ("b", "a", "c")]
-    same.append(("d", [0, 0, 2, 6]))
-    names = [name for name, _ in in_order(tmp_path, *same, ("e", [0, 0, 4, 3.01]))]
-    assert names == ["e", "b", "a", "c", "d"]
 
 
 # By the printed pseudocode
@@ -357,33 +298,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert len(json.loads((tmp_path / "train.json").read_text())) == 5
 
 
-def test_the_archive_is_held_to_its_sum_though_its_member_has_none(tmp_path: Path) -> None:
-    file, archive = written(tmp_path / "in"), tmp_path / "in" / "annotations_trainval2017.zip"
-    with zipfile.ZipFile(archive, "w") as packed:
-        packed.write(file, "annotations/instances_train2017.json")
-    with pytest.raises(BuildError, match="is not the published file: its sha256 is"):
-        builder.build(archive, out=tmp_path / "out")
-    text = share("datasets", "object_enumeration", "spec.toml").read_text()
-    pinned = specs.load("object_enumeration").sources["annotations"].sha256
-    counted = {"118287": "5", "117266": "4", "860001": "13", "classes = 80": "classes = 5"}
-    for old, new in {pinned: fetch.sha256_of(archive), **counted}.items():
-        assert text.count(old) == 1
-        text = text.replace(old, new)
-    (tmp_path / "spec.toml").write_text(text)
-    spec = specs.read(tmp_path / "spec.toml")
-    out = builder.build(archive, out=tmp_path / "out", spec=spec)
-    assert not json.loads((out / "stats.json").read_text())["subset"]
-    (card,) = [
-        line for line in (out / "README.md").read_text().splitlines() if line.startswith("| annotations | <")
-    ]
-    assert "as published" in card
-    out = builder.build(file, out=tmp_path / "out", spec=spec, force=True)
-    (card,) = [
-        line for line in (out / "README.md").read_text().splitlines() if line.startswith("| annotations | <")
-    ]
-    assert f"a file with sha256 `{fetch.sha256_of(file)}`" in card
-
-
 # LLaVA's instructions
 
 SAMPLES = [
@@ -439,13 +353,9 @@ def test_instructions_by_hand(tmp_path: Path) -> None:
     ("samples", "message"),
     [
         ({"id": "a"}, "expected a JSON list"),
-        (["a"], r"sample 1 is 'a'; expected an object"),
-        ([{"image": 3}], r"sample 1 is .*; expected an object with id, image \(a file name"),
         ([SAMPLES[0], SAMPLES[0] | {"id": None}], r"sample 2 is"),
-        ([SAMPLES[0] | {"conversations": "a"}], r"sample 1 is .*and conversations, a list"),
         ([SAMPLES[0] | {"conversations": [{"from": "human"}]}], "a list of objects with from and value"),
         ([SAMPLES[1], SAMPLES[3]], "None of the 2 samples is about one of the 5 images"),
-        ([], "None of the 0 samples"),
     ],
 )
 def test_bad_instructions(samples: Any, message: str, tmp_path: Path) -> None:
@@ -534,21 +444,8 @@ def test_visual_genome_by_hand(tmp_path: Path) -> None:
     ("images", "objects_", "message"),
     [
         ([vg_image(2, 999)], [], "have no objects for any of the 5 images"),
-        ([{"image_id": 2}], [], "have no objects for any of the 5 images"),
         ([vg_image(2, 10, width=0)], [], "has width 0; expected pixels"),
-        ([vg_image(2, 10)], [{"objects": []}], "has image_id None; expected a 64-bit"),
-        (
-            [vg_image(2, 10)],
-            [{"image_id": 2, "objects": {}}],
-            "has objects {}; expected a list",
-        ),
-        (
-            [vg_image(2, 10)],
-            [{"image_id": 2, "objects": [{"x": 1}]}],
-            "has names None; expected a list of text",
-        ),
         ([vg_image(2, 10)], [{"image_id": 2, "objects": [one(3)]}], r"has names \[3\]"),  # type: ignore[arg-type]
-        ([vg_image(2, 10)], [{"image_id": 2, "objects": [one("a", at=(0, 0, -1, 2))]}], "of at least 0"),
         (
             [vg_image(2, 10)],
             [{"image_id": 2, "objects": [one("a", at=(170, 0, 20, 2))]}],
@@ -567,12 +464,10 @@ def test_bad_visual_genome(images: list[Any], objects_: list[Any], message: str,
 
 
 @pytest.mark.parametrize(
-    "box", [[80, 0, 20, 9], [0, 55, 9, 9], [-3, 0, 9, 9], [0, -3, 9, 9], [200, 200, 9, 9], [-50, 0, 9, 9]]
+    "box", [[80, 0, 20, 9], [0, 55, 9, 9], [-3, 0, 9, 9], [0, -3, 9, 9], [200, 200, 9, 9]]
 )
 def test_a_box_that_leaves_its_picture(box: list[float], tmp_path: Path) -> None:
-    with pytest.raises(
-        BuildError, match=r"Image 10 \(000000000010.jpg\) has the box .*90 x 60 pixels.*--clip"
-    ):
+    with pytest.raises(BuildError, match=r"Image 10 .* has the box .*90 x 60 pixels.*--clip"):
         build(tmp_path, coco({10: [("person", box)]}))
 
 
@@ -591,12 +486,6 @@ def test_a_box_that_leaves_its_picture_is_cut_if_that_is_meant(tmp_path: Path) -
     assert (counts(out)["boxes_cut"], counts(out)["boxes_left_out"]) == (1, 1)
 
 
-def test_a_box_may_leave_by_a_rounding_error_and_have_no_size(tmp_path: Path) -> None:
-    held: list[tuple[str, list[float]]] = [("dog", [0, 0, 90.9, 60.9]), ("cup", [45, 30, 0, 0])]
-    (row,) = rows(build(tmp_path, coco({10: held})))
-    assert objects(row) == [("dog", "center"), ("cup", "center")]
-
-
 # Annotations that are not what they have to be
 
 
@@ -609,31 +498,14 @@ def changed(key: str, place: int, **values: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (changed("annotations", 1, image_id=2**63), "64-bit whole number"),
-        (changed("annotations", 1, bbox=None), r"annotations\[1\] has bbox None"),
-        (changed("annotations", 1, bbox=[1, 2, 3]), r"has bbox \[1, 2, 3\]"),
         (changed("annotations", 1, bbox=[1, 2, 3, -4]), "of at least 0"),
         (changed("annotations", 1, bbox=[1, 2, 3, float("nan")]), r"has bbox \[1, 2, 3, nan\]"),
         (changed("images", 1, width=0), r"images\[1\] has width 0"),
-        (changed("images", 1, height=None), "height None"),
-        (changed("images", 1, file_name=""), r"images\[1\] has file_name ''"),
-        (
-            changed("categories", 1, name="a\nb"),
-            r"categories\[1\] .*has name 'a\\nb'; expected text of one line",
-        ),
         (changed("categories", 1, name="kite"), "categories 9 and 1 are both called 'kite'"),
         (coco({-1: []}), "the image id -1; expected one from 0 to"),
-        (coco({2**32: []}), "the image id 4294967296"),
     ],
 )
 def test_bad_annotations(content: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(BuildError, match=message):
         build(tmp_path, content)
     assert not (tmp_path / "out").exists()
-
-
-def test_classes_of_something_else_need_subset(tmp_path: Path) -> None:
-    source = written(tmp_path / "in", coco({10: [("thing", ANY)]}, {1: "thing"}))
-    with pytest.raises(BuildError, match=r"the class 'thing', which is not one of the 80 classes .*--subset"):
-        builder.build(source, out=tmp_path / "out")
-    assert len(rows(builder.build(source, out=tmp_path / "out", subset=True))) == 1

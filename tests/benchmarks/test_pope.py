@@ -1,6 +1,5 @@
 """POPE: reading responses, the metric, the questions and the command."""
 
-import inspect
 import json
 import re
 from dataclasses import replace
@@ -15,7 +14,6 @@ from datasets import load_dataset
 
 from halluscope import cli
 from halluscope.benchmarks.pope import build as building
-from halluscope.benchmarks.pope import metric as pope
 from halluscope.benchmarks.pope.build import irregular
 from halluscope.benchmarks.pope.rows import SAMPLINGS, read_official, unique_questions
 from halluscope.errors import BuildError
@@ -23,7 +21,7 @@ from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reading import coco
 from halluscope.reading.coco import CocoTable
 from halluscope.responses import parsers as replies
-from halluscope.signature import changed, keys_of
+from halluscope.signature import keys_of
 from tests import small_datasets
 from tests.test_frozen import unpacked
 
@@ -132,40 +130,30 @@ def test_the_official_scripts_numbers(metric):
 SIX = ["Yes", "Hm", "No", "Yes", "Hm", "No"]
 TRUE = ["yes", "yes", "yes", "no", "no", "no"]
 
-
-def test_unread_replies_are_wrong_and_no_yes(metric):
-    strict = metric.compute(predictions=SIX, references=TRUE, parser="strict")
-    assert (strict["accuracy"], strict["precision"]) == (2 / 6, 1 / 2)
-    assert strict["recall"] == 1 / 3  # the unread one is missed
-    assert (strict["yes_ratio"], strict["unparsed"]) == (2 / 6, 2 / 6)
-    same = metric.compute(predictions=SIX, references=TRUE, parser="vlmevalkit")
-    assert {**same, "signature": ""} == {**strict, "signature": ""}
-
-
-def test_lmms_eval_leaves_them_out_of_recall_and_gives_the_labels_yes_ratio(metric):
-    got = metric.compute(predictions=SIX, references=TRUE, parser="lmms-eval")
-    assert (got["accuracy"], got["precision"], got["recall"]) == (2 / 6, 1 / 2, 1 / 2)
-    assert got["yes_ratio"] == 1 / 2
+COUNTED = [
+    # rule and convention; accuracy, precision, recall and ratio of yes
+    ({"parser": "strict"}, (2 / 6, 1 / 2, 1 / 3, 2 / 6)),  # an unread response is wrong, and no yes
+    ({"parser": "vlmevalkit"}, (2 / 6, 1 / 2, 1 / 3, 2 / 6)),
+    # recall leaves it out, and the labels give the ratio of yes
+    ({"parser": "lmms-eval"}, (2 / 6, 1 / 2, 1 / 2, 1 / 2)),
+    ({"parser": "strict", "convention": "lmms-eval"}, (2 / 6, 1 / 2, 1 / 2, 1 / 2)),
+    ({"parser": "repope"}, (1 / 2, 1 / 2, 1 / 2, 1 / 2)),  # it is in none of RePOPE's four counts
+    ({"parser": "strict", "convention": "repope"}, (1 / 2, 1 / 2, 1 / 2, 1 / 2)),
+    ({"parser": "repope", "convention": "usual"}, (2 / 6, 1 / 2, 1 / 3, 2 / 6)),
+]
 
 
-def test_repope_leaves_them_out_of_every_count(metric):
-    """TP 1, FN 1, FP 1, TN 1: the two unread responses are in none of RePOPE's four counts."""
-    got = metric.compute(predictions=SIX, references=TRUE, parser="repope", per_question=True)
-    assert [got[name] for name in ("accuracy", "precision", "recall", "f1", "yes_ratio")] == [1 / 2] * 5
-    assert (got["unparsed"], got["rows"]) == (2 / 6, 6)  # stated, and over all responses
-    assert [row["accuracy"] for row in got["per_question"]] == [True, None, False, False, None, True]
-    assert [row["yes_ratio"] for row in got["per_question"]] == [True, None, False, True, None, False]
-    by_name = metric.compute(predictions=SIX, references=TRUE, parser="strict", convention="repope")
-    assert {**got, "signature": ""} == {**by_name, "signature": "", "per_question": got["per_question"]}
-    assert keys_of(by_name["signature"])["convention"] == "repope"
-    assert "convention" not in keys_of(got["signature"])
-    as_usual = metric.compute(predictions=SIX, references=TRUE, parser="repope", convention="usual")
-    assert as_usual["accuracy"] == 2 / 6 and keys_of(as_usual["signature"])["convention"] == "usual"
-
-
-def test_repope_without_a_readable_response(metric):
-    got = metric.compute(predictions=["Hm"], references=["yes"], parser="repope")
-    assert got["unparsed"] == 1 and all(np.isnan(got[name]) for name in ("accuracy", "f1", "yes_ratio"))
+@pytest.mark.parametrize(("options", "expected"), COUNTED)
+def test_what_becomes_of_an_unread_response(metric, options, expected):
+    got = metric.compute(predictions=SIX, references=TRUE, per_question=True, **options)
+    assert tuple(got[name] for name in ("accuracy", "precision", "recall", "yes_ratio")) == expected
+    assert (got["unparsed"], got["rows"]) == (2 / 6, 6)
+    for name in ("accuracy", "yes_ratio"):
+        values = [row[name] for row in got["per_question"] if row[name] is not None]
+        assert sum(values) / len(values) == got[name]
+    own = {"lmms-eval": "lmms-eval", "repope": "repope"}.get(options["parser"], "usual")
+    named = options.get("convention", own)
+    assert keys_of(got["signature"]).get("convention", own) == named
 
 
 def test_means_over_classes(metric):
@@ -196,128 +184,17 @@ def test_each_sampling_is_scored_as_if_alone(metric):
     assert got["accuracy"] == pytest.approx(GOLDEN["expected"]["accuracy"])
 
 
-def test_intervals():
-    image_ids = [i // 6 for i in range(len(PREDICTIONS))]
-    options = {"sampling": [SAMPLINGS[i % 3] for i in range(len(PREDICTIONS))], "bootstrap": 300}
-    rows = pope.compute(PREDICTIONS, REFERENCES, **options)
-    images = pope.compute(PREDICTIONS, REFERENCES, image_ids=image_ids, **options)
-    again = pope.compute(PREDICTIONS, REFERENCES, image_ids=image_ids, **options)
-    assert images == again
-    for got in (rows, images):
-        low, high = got["interval"]["f1"]
-        assert low < got["f1"] < high and 0.03 < high - low < 0.06
-        low, high = got["interval"]["accuracy/popular"]
-        assert low < got["accuracy/popular"] < high
-    same = pope.compute(["Yes", "No"] * 50, ["yes", "yes"] * 50, image_ids=[1, 1] * 50, bootstrap=20)
-    low, high = same["interval"]["recall"]
-    assert low < 0.01 and high > 0.99  # one image tells nothing of others
-
-
-def test_nothing_said_yes_has_no_precision():
-    got = pope.compute(["No", "No"], ["yes", "no"])
-    assert np.isnan(got["precision"]) and np.isnan(got["f1"]) and got["recall"] == 0.0
-    assert pope.compute(["Yes", "No"], ["no", "yes"])["f1"] == 0.0
-
-
-def test_what_each_question_adds():
-    """lmms-eval's rule only reads a response that is exactly "yes" or "no", and its yes ratio is that of the labels."""
-    replies, labels = ["Yes", "no", "Yes.", "yes"], ["yes", "yes", "no", "no"]
-    rows = pope.compute(replies, labels, parser="lmms-eval", per_question=True)["per_question"]
-    assert rows[2] == {
-        "answer": "no",
-        "said": None,
-        "accuracy": False,
-        "yes_ratio": False,
-        "unparsed": True,
-    }
-    assert [row["accuracy"] for row in rows] == [True, False, False, False]
-    assert [row["yes_ratio"] for row in rows] == [True, True, False, False]
-
-
-def test_a_parser_and_a_way_to_count_are_two_things():
-    """Of four present objects one is seen, one denied, and two get no plain yes: recall 1 of 4, or 1 of 2."""
-    texts, answers = ["Yes", "No", "Yes.", ""], ["yes"] * 4
-    found = {
-        (parser, convention): pope.compute(texts, answers, parser=parser, convention=convention)
-        for parser in ("lmms-eval", "pope")
-        for convention in ("usual", "lmms-eval")
-    }
-    assert {both: result["recall"] for both, result in found.items()} == {
-        ("lmms-eval", "usual"): 0.25,
-        ("lmms-eval", "lmms-eval"): 0.5,
-        ("pope", "usual"): 0.75,
-        ("pope", "lmms-eval"): 0.75,
-    }
-    own = pope.compute(texts, answers, parser="lmms-eval")
-    assert own["signature"] == found["lmms-eval", "lmms-eval"]["signature"]
-    assert "convention" not in own["signature"]
-    assert "|convention:usual|" in found["lmms-eval", "usual"]["signature"]
-
-
-# Each choice that can move a number, with another value for it.
-MOVES = {
-    "parser": "strict",
-    "objects": ["dog", "cat"],
-    "sampling": ["random", "popular"],
-    "image_ids": [1, 2],
-    "bootstrap": 0,
-    "level": 0.9,
-    "thoughts": "kept",
-    "forms": ["parallel-1-0"] * 2,
-    "convention": "lmms-eval",
-}
-MOVES_NOTHING = {"corrected", "per_class", "per_question", "seed"}
-SAYS_WHAT_IT_IS_ABOUT = {"questions"}
-
-
-def test_no_option_is_missing_from_the_signature():
-    options = set(inspect.signature(pope.compute).parameters) - {"predictions", "references"}
-    assert options == MOVES.keys() | MOVES_NOTHING | SAYS_WHAT_IT_IS_ABOUT
-    base = {"bootstrap": 5, "objects": ["dog", "dog"]}
-    plain = pope.compute(["", ""], ["yes", "no"], **base)["signature"]
-    for option, value in MOVES.items():
-        assert pope.compute(["", ""], ["yes", "no"], **(base | {option: value}))["signature"] != plain, option
-    for table in ("per_class", "per_question"):
-        assert pope.compute(["", ""], ["yes", "no"], **base, **{table: True})["signature"] == plain
-    other = pope.compute(["", ""], ["yes", "no"], **(base | {"bootstrap": 99, "seed": 1}))
-    assert other["signature"] == plain
-    asked = pope.compute(["", ""], ["yes", "no"], **base, questions=["Is there a dog?", "A dog?"])[
-        "signature"
-    ]
-    assert asked != plain == changed(asked, data=keys_of(plain)["data"])
-    assert (
-        keys_of(pope.compute(["", ""], ["no", "no"], **base)["signature"])["data"] != keys_of(plain)["data"]
-    )
-    assert "\n" not in plain and plain.split("|")[-1].startswith("version:")
-
-
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
         ({"references": ["Yea"]}, r"references\[0\] is 'Yea'; expected 'yes' or 'no'"),
-        ({"references": [2]}, r"references\[0\] is 2"),
-        ({"objects": [["dog"]]}, r"objects\[0\] is \['dog'\]"),
         ({"sampling": ["rare"]}, r"sampling\[0\] is 'rare'; expected 'random' or 'popular'"),
-        ({"image_ids": [None]}, r"image_ids\[0\] is None"),
         ({"per_class": True}, "per_class needs objects"),
     ],
 )
 def test_bad_input_ends_in_its_own_error(metric, bad, message):
     with pytest.raises(ValueError, match=message):
         metric.compute(**({"predictions": ["Yes"], "references": ["yes"]} | bad))
-
-
-def test_each_question_once():
-    rows = [
-        {"file_name": "a.jpg", "question": "dog?"},
-        {"file_name": "b.jpg", "question": "dog?"},
-        {"file_name": "a.jpg", "question": "dog?"},
-    ]
-    unique, index = unique_questions(rows)
-    assert unique == rows[:2]
-    assert index.tolist() == [0, 1, 0]
-    with pytest.raises(ValueError, match=r"rows\[0\] has no question"):
-        unique_questions([{"image_id": 3}])
 
 
 # Official files
@@ -346,15 +223,6 @@ def test_the_dataset(tmp_path):
     official(tmp_path / "coco")
     out = builder.build(tmp_path, out=tmp_path / "out", configs=["coco"], subset=True)
     rows = load_dataset(str(out), "coco", split="test", cache_dir=str(tmp_path / "hf"))
-    assert rows.column_names == [
-        "question_id",
-        "image_id",
-        "file_name",
-        "question",
-        "object",
-        "answer",
-        "sampling",
-    ]
     assert rows[11] == {
         "question_id": 12,
         "image_id": 1,
@@ -366,22 +234,13 @@ def test_the_dataset(tmp_path):
     }
     stats = json.loads((out / "stats.json").read_text())
     assert stats["subset"] and stats["counts"]["coco_rows"] == 36 and stats["counts"]["coco_pairs"] == 24
-    assert "do not compare scores" in (out / "README.md").read_text()
-
-
-def test_files_that_are_not_the_published_ones_are_refused(tmp_path):
-    with pytest.raises(BuildError, match="is not the published file"):
-        builder.build(official(tmp_path), out=tmp_path / "out")
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ('{"question_id": 1, "ima', "line 1 is not JSON, or is cut off"),
-        ('[{"question_id": 1}, {"ques', "is not JSON, or is cut off"),
         ('{"question_id": 1, "image": "a1.jpg"}', "line 1: expected question_id, image, text and label"),
-        ("", "holds no question"),
     ],
 )
 def test_a_question_file_that_is_cut_off(tmp_path, text, message):
@@ -394,33 +253,18 @@ def test_a_question_file_that_is_cut_off(tmp_path, text, message):
     ("change", "message"),
     [
         ({"label": "maybe"}, "line 12: label is 'maybe'; expected one of 'yes', 'no'"),
-        ({"text": "A dog?"}, "line 12: text is 'A dog[?]'"),
         ({"image": "nameless.jpg"}, "line 12: image is 'nameless.jpg'"),
         (
             {"image": f"{'1' * 30}.jpg"},
             "line 12: image is '1{30}.jpg'; expected a file name that ends in an id",
         ),
-        ({"image": 7}, "line 12: image is 7; expected a text"),
-        ({"question_id": 10**30}, "line 12: question_id is 10{30}; expected a 64-bit whole number"),
-        ({"question_id": True}, "line 12: question_id is True; expected a 64-bit whole number"),
         ({"text": 7, "object": "dog"}, "line 12: text is 7; expected"),
         ({"question_id": 1}, "holds question_id 1 more than once"),
-        ({"question_id": "x"}, "question_id is 'x'"),
     ],
 )
 def test_a_question_file_with_a_bad_row(tmp_path, change, message):
     with pytest.raises(BuildError, match=message):
         read_official(official(tmp_path, **change) / "coco_pope_random.json", "random")
-
-
-def test_what_departs_from_the_pattern(tmp_path):
-    rows = read_official(official(tmp_path) / "coco_pope_random.json", "random")
-    assert irregular(rows) == {}
-    assert irregular([*rows[:6], *rows[8:], *rows[6:8]]) == {}
-    assert set(irregular([rows[1], rows[0], *rows[2:]])) == {"alternation"}
-    assert irregular(rows[:-1])["rows"] == [7, 8, 9, 10, 11]
-    same = replace(rows[3], object=rows[0].object, question_id=99)
-    assert irregular([*rows[:3], same, *rows[4:]]) == {"contradiction": [99], "repetition": [99]}
 
 
 def test_the_official_files_hold_what_the_spec_says(upstream, tmp_path):
@@ -505,16 +349,6 @@ def test_new_questions_obey_the_definitions(table, images, objects, seed):
     check_definitions(table, images, objects, seed)
 
 
-def test_new_questions_obey_the_definitions_on_real_annotations(upstream):
-    table = coco.read_annotations(upstream / "coco" / "mini" / "instances_val2017.json")
-    check_definitions(table, images=50, objects=3, seed=0)
-
-
-def test_the_seed_decides(table):
-    assert building.draw(table, 20, 3, seed=4) == building.draw(table, 20, 3, seed=4)
-    assert building.draw(table, 20, 3, seed=4) != building.draw(table, 20, 3, seed=5)
-
-
 def test_fewer_images_than_asked(table):
     with pytest.raises(BuildError, match="500 images are asked for, but of the 60 in the annotations only"):
         building.draw(table)
@@ -522,60 +356,37 @@ def test_fewer_images_than_asked(table):
         building.draw(table, objects=0)
 
 
-def test_plurals_take_no_article(upstream):
-    table = coco.read_annotations(upstream / "coco" / "mini" / "instances_val2017.json")
-    asked = {row.object: row.question for seed in range(9) for row in building.draw(table, 50, seed=seed)}
-    assert asked["skis"] == "Is there skis in the image?"
-    assert asked["umbrella"] == "Is there an umbrella in the image?"
+ASKED = {
+    "Cabinet/shelf": "Is there a cabinet/shelf in the image?",
+    "Sneakers": "Is there sneakers in the image?",
+    "Umbrella": "Is there an umbrella in the image?",
+    "Scissors": "Is there scissors in the image?",
+}
+ASKED_OF_OTHERS = {
+    "Sneakers": "Is there Sneakers in the image?",
+    "Unicorn": "Is there a Unicorn in the image?",
+    "scissors": "Is there scissors in the image?",
+    "Umbrella": "Is there an Umbrella in the image?",
+}
 
 
-PART_OF_OBJECTS365 = ("Cabinet/shelf", "Sneakers", "Umbrella", "Scissors", "Glasses", "Orange/Tangerine")
-
-
-@pytest.mark.parametrize(
-    ("classes", "asked"),
-    [
-        (
-            PART_OF_OBJECTS365,
-            {
-                "Is there a cabinet/shelf in the image?",
-                "Is there sneakers in the image?",
-                "Is there an umbrella in the image?",
-                "Is there scissors in the image?",
-                "Is there glasses in the image?",
-                "Is there an orange/tangerine in the image?",
-            },
-        ),
-        (
-            ("Sneakers", "Unicorn", "scissors", "Umbrella"),
-            {
-                "Is there Sneakers in the image?",
-                "Is there a Unicorn in the image?",
-                "Is there scissors in the image?",
-                "Is there an Umbrella in the image?",
-            },
-        ),
-    ],
-)
-def test_classes_that_are_a_part_of_a_vocabulary_are_asked_about_as_the_whole_is(tmp_path, classes, asked):
+@pytest.mark.parametrize("asked", [ASKED, ASKED_OF_OTHERS])
+def test_classes_that_are_a_part_of_a_vocabulary_are_asked_about_as_the_whole_is(tmp_path, asked):
     """Names of another list keep their case; only their plurals are known."""
-    half = len(classes) // 2
     content = {
         "images": [{"id": image, "file_name": f"{image:012d}.jpg"} for image in range(4)],
-        "categories": [{"id": i, "name": name} for i, name in enumerate(classes)],
-        "annotations": [
-            {"id": image * half + n, "image_id": image, "category_id": (image % 2) * half + n}
-            for image in range(4)
-            for n in range(half)
-        ],
+        "categories": [{"id": number, "name": name} for number, name in enumerate(asked)],
+        "annotations": [],
     }
+    for number in range(8):  # two classes in each image
+        image = number // 2
+        category = 2 * (image % 2) + number % 2
+        content["annotations"].append({"id": number, "image_id": image, "category_id": category})
     (tmp_path / "part.json").write_text(json.dumps(content))
     options = ["--from-annotations", str(tmp_path / "part.json"), "--out", str(tmp_path / "out")]
-    drawn = ["--images-count", "4", "--objects", str(half)]
-    assert cli.main(["build", "pope", *options, *drawn]) == 0
+    assert cli.main(["build", "pope", *options, "--images-count", "4", "--objects", "2"]) == 0
     rows = load_dataset(str(tmp_path / "out"), split="test", cache_dir=str(tmp_path / "hf"))
-    assert {row["question"] for row in rows} == asked
-    assert {row["object"] for row in rows} == set(classes)
+    assert {row["object"]: row["question"] for row in rows} == asked
 
 
 def test_building_new_questions(table, tmp_path, capsys):
@@ -628,23 +439,12 @@ def score(files, *options, responses="mine.jsonl", samplings=SAMPLINGS):
     return cli.main(command)
 
 
-def test_answers_in_another_order_are_matched_by_id(files, capsys):
-    assert score(files, "--json", "--bootstrap", "0") == 0
-    out, err = capsys.readouterr()
-    (result,) = json.loads(out)
-    assert result["accuracy"] == 0.5 and result["rows"] == 36 and err == ""
-    assert result["recall/popular"] == pytest.approx(2 / 3)
-    assert "f1_cls" in result and result["f1_mean"] == result["f1"]
-
-
 @pytest.mark.usefixtures("wide")
 def test_a_table_for_people(files, capsys):
     assert score(files) == 0
     out = capsys.readouterr().out
-    assert [line.split()[2] for line in out.splitlines() if line.startswith("mine ")][1:] == [
-        *SAMPLINGS,
-        "pooled",
-    ]
+    named = [line.split()[2] for line in out.splitlines() if line.startswith("mine ")]
+    assert named == [*SAMPLINGS, "pooled"]
     assert score(files, "--parser", "all") == 0
     out = capsys.readouterr().out
     rows = [line.split() for line in out.splitlines() if line.startswith("mine ") and "pooled" in line]
@@ -668,21 +468,6 @@ def test_ids_that_other_files_share_are_said_to_be_all_that_is_known(files, caps
         write(files / "ids.jsonl", told)
         assert score(files, responses="ids.jsonl", samplings=["random"]) == 0
         assert "neither question nor image" not in capsys.readouterr().err
-
-
-def test_answers_without_ids_are_matched_by_order_and_said_so(files, capsys):
-    rows = [json.loads(line) for line in (files / "random.jsonl").read_text().splitlines()]
-    write(files / "bare.jsonl", [{"answer": row["text"]} for row in rows])
-    assert score(files, "--json", "--bootstrap", "0", responses="random.jsonl", samplings=["random"]) == 0
-    by_id = capsys.readouterr()
-    assert score(files, "--json", "--bootstrap", "0", responses="bare.jsonl", samplings=["random"]) == 0
-    by_order = capsys.readouterr()
-    ((first,), (second,)) = (json.loads(one.out) for one in (by_id, by_order))
-    assert (first.pop("responses"), second.pop("responses")) == ("random", "bare")
-    assert (first.pop("matched"), second.pop("matched")) == ("question_id", "order")
-    assert changed(first.pop("signature"), responses="order") == second.pop("signature")
-    assert first == second
-    assert by_id.err == "" and "matched by their order" in by_order.err
 
 
 def test_a_dataset_as_the_questions(files, capsys, tmp_path, monkeypatch):

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from datasets import Dataset, Image, Value, load_dataset
-from huggingface_hub import DatasetCard
 from PIL import Image as Pillow
 
 from halluscope import cli, vocabularies
@@ -103,21 +102,6 @@ def test_an_image_is_stored_once(out: Path):
         assert row["image"]["bytes"] == (out.parent / "pictures" / row["file_name"]).read_bytes()
 
 
-def test_stats_and_card(out: Path):
-    assert stats(out)["counts"] == {"questions": 16, "images": 4, "classes": 4, "yes": 6, "no": 10}
-    origin = stats(out)["sources"]["throne_coco"]
-    assert origin["published"] is False and stats(out)["subset"] is True
-    card = DatasetCard.load(out / "README.md")
-    assert [config["config_name"] for config in card.data["configs"]] == ["questions", "images"]
-    assert origin["sha256"] in card.text and "| questions | 16 | 400,000 |" in card.text
-    assert "37.5 % of the answers here are yes" in card.text
-    assert "{{" not in card.text and "{%" not in card.text and str(out.parent) not in card.text
-
-
-def test_the_same_bytes_from_the_same(source: Path, out: Path, tmp_path: Path):
-    assert stats(build(source, tmp_path / "two"))["tables"] == stats(out)["tables"]
-
-
 def test_without_images(tmp_path: Path):
     out = build(throne(tmp_path, with_images=False), tmp_path / "out")
     assert load(out, "images").column_names == ["image_id", "file_name"]
@@ -139,17 +123,6 @@ def test_from_objects365(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         BuildError, match=r"holds 'throne_objects365'; expected a presence dataset, throne_coco,"
     ):
         build(source, tmp_path / "two")
-
-
-def test_the_grid_in_several_parts(monkeypatch: pytest.MonkeyPatch):
-    present = np.random.default_rng(0).random((7, 3)) < 0.5
-    ids = np.arange(100, 107)
-    (whole,) = pope_c.grid(ids, "abc", ["A?", "B?", "C?"], present)
-    monkeypatch.setattr(pope_c, "ROWS_AT_ONCE", 7)
-    parts = list(pope_c.grid(ids, "abc", ["A?", "B?", "C?"], present))
-    assert [part.num_rows for part in parts] == [6, 6, 6, 3]
-    assert [row for part in parts for row in part.to_pylist()] == whole.to_pylist()
-    assert [row["answer"] == "yes" for row in whole.to_pylist()] == present.ravel().tolist()
 
 
 # The join
@@ -230,10 +203,6 @@ def _change(source: Path, **facts: Any) -> None:
     (source / "stats.json").write_text(json.dumps(stats(source) | facts))
 
 
-def _columns(source: Path, *names: str) -> list[dict[str, Any]]:
-    return [table | {"columns": names} for table in stats(source)["tables"]]
-
-
 def _another_object(source: Path) -> None:
     counts = stats(source)["counts"]
     counts["images_per_class"].pop("dog")
@@ -245,17 +214,10 @@ def _shard(source: Path) -> Path:
 
 
 BAD = {
-    "an empty folder": (
-        lambda f: (f / "stats.json").unlink(),
-        "is not a dataset that halluscope built: it has no stats.json",
-    ),
-    "cut off": (lambda f: (f / "stats.json").write_text('{"name": '), "stats.json is not JSON"),
-    "a list": (lambda f: (f / "stats.json").write_text("[1]"), "expected an object with name"),
     "another benchmark": (
         lambda f: _change(f, name="hqh"),
         "--source .* holds 'hqh'; expected a presence dataset, throne_coco,",
     ),
-    "another kind": (lambda f: _change(f, name="pope", tables=_columns(f, "question")), "holds 'pope'"),
     "other counts": (lambda f: _change(f, counts={"images": 3}), "whose stats.json counts images_per_class"),
     "a missing file": (lambda f: _shard(f).unlink(), "which .*stats.json names, is missing"),
     "a changed file": (lambda f: _shard(f).write_bytes(b"PAR1"), "is not the file that its builder wrote"),
@@ -273,34 +235,6 @@ def test_bad_sources(case: str, tmp_path: Path):
     assert not (tmp_path / "out").exists()
 
 
-def test_its_own_kind_is_no_source(source: Path, out: Path, tmp_path: Path):
-    with pytest.raises(BuildError, match="holds 'pope_c'; expected a presence dataset, throne_coco,"):
-        build(out, tmp_path / "two")
-    with pytest.raises(
-        BuildError, match="holds 'throne_coco'; expected a presence dataset, throne_objects365,"
-    ):
-        builder_objects365.build(source, out=tmp_path / "two", subset=True)
-
-
-def test_what_is_built_in_the_working_directory_is_the_source(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(
-        BuildError,
-        match=r"--source datasets/throne_coco is not .* built.*Build it first: halluscope build throne_coco\.",
-    ):
-        builder.build(subset=True)
-    throne(tmp_path).rename(_home(tmp_path, "throne_coco"))
-    assert cli.main(["build", "pope_c", "--subset"]) == 0
-    assert stats(tmp_path / "datasets" / "pope_c")["name"] == "pope_c"
-
-
-def _home(folder: Path, name: str) -> Path:
-    (folder / "datasets").mkdir()
-    return folder / "datasets" / name
-
-
 def test_command_line(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     argv = ["--source", str(source), "--out", str(tmp_path / "out")]
     assert cli.main(["build", "pope_c", *argv]) == 2
@@ -308,18 +242,6 @@ def test_command_line(source: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     said = capsys.readouterr().out
     assert "16 questions, 4 images, 4 classes, 6 yes, 10 no (a subset)" in said
     assert f"load_dataset('{tmp_path / 'out'}', 'questions', split='validation')" in said
-
-
-@pytest.mark.parametrize(
-    ("name", "source"), [("pope_c", "throne_coco"), ("pope_c_objects365", "throne_objects365")]
-)
-def test_the_specs_agree_with_those_they_are_built_from(name: str, source: str):
-    mine, theirs = specs.load(name), specs.load(source)
-    assert mine.built_from == source and not mine.sources
-    for fact in ("license", "license_note", "publish_images", "vocabulary", "split"):
-        assert getattr(mine, fact) == getattr(theirs, fact)
-    images, classes = (theirs.expected[key] for key in ("images", "classes"))
-    assert mine.expected == {"questions": images * classes, "images": images, "classes": classes}
 
 
 # The sums of THRONE

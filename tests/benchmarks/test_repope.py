@@ -114,32 +114,7 @@ def test_both_in_one_command(built, tmp_path, capsys):
     assert found["signature"] != found["corrected"]["signature"]
 
 
-def test_the_ranks_by_both(capsys):
-    from halluscope.benchmarks.pope.report import report
-
-    results = []
-    for name, texts in {"first": POPE[:5], "second": ["no", *POPE[1:5]]}.items():
-        got = compute(texts, POPE[:5], sampling=["random"] * 5, corrected=ANSWERS)
-        results.append((name, {**got, "parser": "pope"}))
-    (table,) = (one for one in report(results) if getattr(one, "name", "") == "corrected")
-    moved = {row[0]: list(map(str, row[3:])) for row in table.rows if row[2] == "pooled"}
-    assert moved == {
-        "first": ["5", "100.0", "80.0", "-20.0", "1", "2"],
-        "second": ["5", "80.0", "100.0", "+20.0", "2", "1"],
-    }
-
-
 # The real files
-
-
-def test_the_real_dataset(upstream, tmp_path):
-    out = small_datasets.builder("repope").build(upstream / "repope", None, tmp_path / "repope")
-    counts = json.loads((out / "stats.json").read_text())["counts"]
-    assert [counts[name] for name in SAMPLINGS] == [2774, 2727, 2684]
-    files = [str(upstream / f"repope/coco_repope_{name}.json") for name in SAMPLINGS]
-    read = rows.load(files)
-    assert rows.load([str(out)]) == read
-    assert sum(isinstance(row, LeftOut) for row in read) == 9000 - 8185
 
 
 def test_an_answer_right_by_pope_is_right_by_repope_where_both_agree(upstream):
@@ -160,20 +135,3 @@ def test_an_answer_right_by_pope_is_right_by_repope_where_both_agree(upstream):
     assert (by_content["accuracy"], by_content["rows"], by_content.get("part")) == (1.0, 8185, None)
     in_order = [{"response": f"{answer} it is"} for answer in right]
     assert halluscope.score("repope", in_order, files)["accuracy"] == got["corrected"]["accuracy"]
-
-
-def test_answers_to_other_questions_are_no_corrections(upstream):
-    official = rows.load([str(upstream / "pope/aokvqa/aokvqa_pope_seem_random.json")])
-    with pytest.raises(ValueError, match="corrected has no answer to question_id 1, random"):
-        rows.inputs(official, corrected=[str(upstream / "repope/coco_repope_random.json")])
-
-
-@pytest.mark.parametrize("sampling", SAMPLINGS)
-def test_a_loaded_dataset_is_known_by_its_first_questions(upstream, sampling):
-    from datasets import Dataset
-
-    file = upstream / f"repope/coco_repope_{sampling}.json"
-    asked = [json.loads(line) for line in file.read_text().splitlines()]
-    said = [{"question_id": row["question_id"], "response": f"{row['label']} it is"} for row in asked]
-    (loaded, read) = (halluscope.score("repope", said, one) for one in (Dataset.from_list(asked), str(file)))
-    assert loaded == read and loaded["accuracy"] == 1

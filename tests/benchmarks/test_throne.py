@@ -1,21 +1,17 @@
 """The metric, as a user calls it: `evaluate.load("metrics/throne")`."""
 
-import inspect
 import json
-import re
 from pathlib import Path
 
 import evaluate
 import numpy as np
 import pytest
 
-from halluscope import registry
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.benchmarks.throne.report import report
 from halluscope.judging.replay import ReplayJudge
-from halluscope.reporting.formats import TABLE, written
-from halluscope.signature import changed, keys_of
+from halluscope.signature import keys_of
 from halluscope.vocabularies import load
 from tests.test_frozen import simulated_votes
 
@@ -145,81 +141,6 @@ def test_explain_says_which_rule_took_which_mention_back():
     assert json.dumps(got) == json.dumps(throne.compute(texts, [["cat"], []], **base))
 
 
-@pytest.mark.parametrize("given", [{"judges": ReplayJudge({})}, {"votes": np.zeros((1, 2, 1))}])
-def test_explain_needs_the_lexical_judge(given):
-    with pytest.raises(
-        ValueError, match=r"explain .*expected judges='lexical'|explain .*pass judges='lexical'"
-    ):
-        throne.compute(["A dog."], [["dog"]], vocabulary=["dog", "cat"], explain=True, **given)
-
-
-def test_the_table_of_sampled_cells_with_an_interval():
-    scores = dict.fromkeys(("precision_all", "f0.5_cls"), 0.5)
-    remarked = {"ignored": None, "unparsed": 0, "undefined_classes": 0, "signature": "throne|version:1"}
-    sampled = {f"{name}/sampled": value for name, value in scores.items()} | {"cells": 3, "cells_of": 4}
-    interval = {"f0.5_cls": (0.4, 0.6)}
-    result = remarked | scores | sampled | {"interval": interval, "difference": scores}
-    lines = written(report([("one", result)]), TABLE).splitlines()
-    assert any(re.match(r"one +sampled +50\.0", line) for line in lines)
-    assert any(line.endswith("40.0 to 60.0") for line in lines)
-
-
-def test_the_report_counts_mentions_by_rule():
-    got = throne.compute(
-        ["No dog, no cat; a dog."], [[]], vocabulary=["dog", "cat"], judges="lexical", explain=True
-    )
-    assert (
-        "mentions that the lexical judge read: 3; taken back: negated 2" in report([("one", got)])[-1].lines
-    )
-
-
-# Each choice that can move a number, with another value for it.
-MOVES = {
-    "vocabulary": ["dog", "cat", "cow"],
-    "judges": ["lexical", ReplayJudge({})],
-    "questions": "released",
-    "agreement": 2,
-    "beta": 2.0,
-    "votes": np.zeros((2, 2, 1)),
-    "class_f": "mean",
-    "all_average": "image",
-    "bootstrap": 0,
-    "level": 0.9,
-    "thoughts": "kept",
-    "forms": ["parallel-1", ""],
-}
-MOVES_WHAT_IS_SAMPLED = {"cells"}
-SAYS_WHAT_IT_IS_ABOUT = {"image_ids", "forms"}
-MOVES_NOTHING = {
-    *("ask", "cells_of", "explain", "per_class", "per_image", "workers", "store", "progress"),
-    *("at_once", "max_failed", "seed"),
-}
-IN_THE_JUDGES_KEYS = {
-    "device",  # see tests/answering/test_answering.py
-    "leave_out",  # see tests/judging/test_endpoint_voter.py
-}
-
-
-def test_no_option_is_missing_from_the_signature():
-    beside = MOVES_WHAT_IS_SAMPLED | SAYS_WHAT_IT_IS_ABOUT | MOVES_NOTHING
-    beside |= IN_THE_JUDGES_KEYS
-    assert registry.benchmark("throne").keywords == MOVES.keys() | beside
-    parameters = inspect.signature(throne.compute).parameters.items()
-    others = {name for name, parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY}
-    assert others == {"predictions", "references"}
-    base = {"vocabulary": ["dog", "cat"], "judges": "lexical", "bootstrap": 5}
-    plain = throne.compute(["", ""], [[], []], **base)["signature"]
-    for option, value in MOVES.items():
-        options = base | {option: value}
-        if option == "votes":
-            del options["judges"]
-        assert throne.compute(["", ""], [[], []], **options)["signature"] != plain, option
-    for option, value in {"ask": "all", "per_class": True, "per_image": True, "explain": True}.items():
-        assert throne.compute(["", ""], [[], []], **(base | {option: value}))["signature"] == plain, option
-    of_images = throne.compute(["", ""], [[], []], **base, image_ids=[1, 2])["signature"]
-    assert of_images != plain == changed(of_images, data=keys_of(plain)["data"])
-
-
 def test_what_is_scored_on_some_cells_has_a_signature_of_its_own():
     base = {"vocabulary": ["dog", "cat"], "judges": "lexical", "bootstrap": 5}
     plain = throne.compute(["", ""], [[], []], **base)["signature"]
@@ -231,19 +152,6 @@ def test_what_is_scored_on_some_cells_has_a_signature_of_its_own():
     assert len({plain, *sampled}) == 4
     assert [keys_of(line)["cells"].split("-")[0] for line in sampled] == ["4", "2", "2"]
     assert all({**keys_of(line), "cells": ""} == {**keys_of(plain), "cells": ""} for line in sampled)
-
-
-def test_other_images_have_another_signature():
-    def about(predictions, references, **options):
-        got = throne.compute(predictions, references, judges="lexical", **options)
-        return keys_of(got["signature"])["data"]
-
-    one = about(["a", "b"], [["dog", "cat"], ["cow"]], image_ids=[7, 8])
-    assert one.startswith("coco-2-")
-    assert one == about(["b", "a"], [["cow"], ["cat", "dog"]], image_ids=["8", "7"])
-    assert one != about(["a", "b"], [["dog"], ["cow"]], image_ids=[7, 8])
-    assert one != about(["a", "b"], [["dog", "cat"], ["cow"]], image_ids=[7, 9])
-    assert one != about(["a", "b"], [["dog", "cat"], ["cow"]], image_ids=[8, 7])
 
 
 GOOD = {"predictions": ["A dog."], "references": [["dog"]], "judges": "no/model-is-loaded"}

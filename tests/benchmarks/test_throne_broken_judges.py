@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pytest
 
+from halluscope.benchmarks.throne import equal_votes
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.vocabularies import load
 
@@ -67,22 +68,6 @@ class Made:
             self.objects.append(there)
         self.absent = IMAGES * len(NAMES) - self.present
 
-    def votes(self, *voters):
-        table = np.zeros((IMAGES, len(NAMES), len(voters)), dtype=int)
-        for image, text in enumerate(self.texts):
-            for column, name in enumerate(NAMES):
-                for number, voter in enumerate(voters):
-                    table[image, column, number] = voter.says(text, name)
-        return table
-
-
-class Empty:
-    """The descriptions, and twenty times as many empty ones."""
-
-    def __init__(self, made):
-        self.texts = made.texts + [""] * (20 * IMAGES)
-        self.objects = made.objects + [["dog"]] * (20 * IMAGES)
-
 
 @pytest.fixture(scope="module")
 def made():
@@ -91,9 +76,7 @@ def made():
 
 def scored(made, **options):
     """Score, and return the result and the warnings."""
-    options = {"vocabulary": NAMES, "progress": False} | options
-    if "votes" not in options:
-        options = {"questions": ONE_QUESTION} | options
+    options = {"vocabulary": NAMES, "progress": False, "questions": ONE_QUESTION} | options
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = throne.compute(made.texts, made.objects, **options)
@@ -150,27 +133,6 @@ def test_good_judges_that_agree_are_not_blamed(made, ask, agreement):
     assert warned == []
 
 
-def test_given_votes(made):
-    votes = made.votes(READER, YES_TO_ALL)
-    result, warned = scored(made, votes=votes)
-    assert result["yes_shares"] == {
-        "vote 1": {
-            "present": pytest.approx(made.named_present / made.present),
-            "absent": pytest.approx(made.named_absent / made.absent),
-        },
-        "vote 2": {"present": 1.0, "absent": 1.0},
-    }
-    assert len(warned) == 2
-    assert f"vote 2 says yes to {made.absent:,} of {made.absent:,} questions" in warned[0]
-
-
-def test_given_votes_on_a_known_number_of_questions(made):
-    votes = made.votes(READER, NO_TO_ALL, YES_TO_ALL, YES_TO_ALL)
-    result, _ = scored(made, votes=votes, questions=["Is there {a/an} {x}?", "Can you see {a/an} {x}?"])
-    assert result["yes_shares"]["judge 1"]["present"] == pytest.approx(made.named_present / made.present / 2)
-    assert result["yes_shares"]["judge 2"] == {"present": 1.0, "absent": 1.0}
-
-
 def test_the_limits(made):
     """Under 5 % of the present cells and over 95 % of the absent ones, of a hundred; a fifth of them ignored."""
     names = [f"class {number}" for number in range(100)]
@@ -203,27 +165,19 @@ def test_equal_votes_by_hand():
     assert result["equal_votes"] == {"vote 1": None}
 
 
+def test_what_counts_as_equal():
+    """Of four cells: neither can be read; only one can; both say yes; only one was asked."""
+    votes = np.array([[[2, 2], [1, 2], [1, 1], [-1, 1]]], dtype=np.int8)
+    assert equal_votes.shares(equal_votes.count_equal(votes, ["a", "b"])) == {"a": 1 / 3, "b": 1 / 3}
+
+
 def test_equal_votes_show_a_broken_judge(made):
-    """A judge that cannot be read equals nobody, and what was not asked of both does not count."""
+    """Two read alike, and one says no to all."""
     judges = [READER, READER_TOO, NO_TO_ALL]
     for ask in ("all", "needed"):
         result, _ = scored(made, judges=judges, ask=ask)
         reader, reader_too, broken = result["equal_votes"].values()
         assert reader == reader_too > broken
-
-
-def test_nobody_is_asked_about_an_empty_response(made):
-    result, warned = scored(Empty(made), judges="lexical")
-    (shares,) = result["yes_shares"].values()
-    assert shares["present"] == pytest.approx(made.named_present / made.present)
-    assert warned == []
-
-
-def test_without_any_object():
-    result = throne.compute(["A dog."], [[]], vocabulary=NAMES, judges="lexical", questions=ONE_QUESTION)
-    (shares,) = result["yes_shares"].values()
-    assert result["ignored_present"] is None
-    assert shares == {"present": None, "absent": 1 / len(NAMES)}
 
 
 # On the command line
@@ -269,16 +223,3 @@ def test_the_command_warns_under_json_too(files, made, ran):
     of_reader, of_replayed = result["yes_shares"].values()
     assert of_reader["present"] == pytest.approx(made.named_present / made.present)
     assert of_replayed == {"present": 1, "absent": 1}
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_the_report_of_a_run_shows_the_shares(files, made, ran):
-    ran(SCORE, *ENSEMBLE, "--out", "run")
-    assert ran("verify", "run").out
-    ran("report", "run", "--out", "page.html")
-    page = (files / "page.html").read_text("utf-8")
-    missed = made.present - made.named_present
-    assert f"ignored because the judges disagree: {100 * missed / made.present:.1f} %" in page
-    assert "if one judge is broken, recall is too high" in page
-    assert "yes if present" in page
-    assert f"{100 * made.named_present / made.present:.1f}" in page

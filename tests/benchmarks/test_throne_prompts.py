@@ -37,18 +37,6 @@ def plainly(vocabulary: str, cls: str) -> list[str]:
     return [row[known.classes.index(cls)].text for row in questions_of("plain").about(known)]
 
 
-def test_plain_questions_are_the_papers_in_right_english():
-    assert plainly("coco", "dog") == asked("paper", "dog")
-    assert plainly("coco", "skis") == [
-        "Are there skis in this image?",
-        "Does the text imply skis are in the image?",
-        "Does the text explicitly mention skis are in the image?",
-    ]
-    assert plainly("objects365", "Bread")[1] == "Does the text imply bread is in the image?"
-    assert plainly("objects365", "SUV")[0] == "Is there an SUV in this image?"
-    assert plainly("objects365", "Pen/Pencil")[0] == "Is there a pen or a pencil in this image?"
-
-
 def test_plain_questions_state_what_coco_means_by_a_tv():
     """The supplement's example, section 4.2: to a language model, a computer monitor is not a tv."""
     assert plainly("coco", "tv") == [
@@ -59,25 +47,6 @@ def test_plain_questions_state_what_coco_means_by_a_tv():
             "Does the text explicitly mention a TV is in the image?",
         )
     ]
-
-
-UNREADABLE = {
-    "Canned": "canned ",
-    "French": "french ",
-    "Formula 1": "formula 1 ",
-    "Trash bin Can": "trash bin can",
-    "Tong": "a tong ",
-    "Billards": "billards",
-    "Noddles": "noddles",
-    "Ballon": "ballon ",
-    "Tape Measure/ Ruler": "/",
-    "Soccer": "soccer in",
-}
-
-
-@pytest.mark.parametrize("cls", UNREADABLE)
-def test_names_that_a_judge_cannot_read_are_not_asked_for(cls):
-    assert not [text for text in plainly("objects365", cls) if UNREADABLE[cls] in text]
 
 
 @pytest.mark.parametrize("name", ["coco", "objects365"])
@@ -92,45 +61,18 @@ def test_no_plain_question_has_a_plural_with_is_or_a_name_with_a_slash(name):
             assert (" are " in question.text or question.text.startswith("Are ")) == (plain.kind == "many")
 
 
-def test_a_part_of_a_vocabulary_is_asked_plainly_as_the_whole():
-    part = vocabularies.load(["tv", "skis"])
-    asked_of_part = [row[0].text for row in questions_of("plain").about(part)]
-    assert asked_of_part == plainly("coco", "tv")
+NOUNS = {
+    "a": "dog,ukulele,Ukulele,eucalyptus,ewe,unicycle,utensil,urinal,one-way sign,horse,UFO,ufo,TV,U-turn sign",
+    "an": "umbrella,uninhabited house,usher,onion,hourglass,x-ray,X-ray,MP3 player,LED lamp,SUV",
+}
 
 
-A = [
-    "dog",
-    "ukulele",
-    "Ukulele",
-    "eucalyptus",
-    "ewe",
-    "unicycle",
-    "utensil",
-    "urinal",
-    "one-way sign",
-    "horse",
-    "UFO",
-]
-A += ["ufo", "TV", "U-turn sign"]
-AN = [
-    "umbrella",
-    "uninhabited house",
-    "usher",
-    "onion",
-    "hourglass",
-    "x-ray",
-    "X-ray",
-    "MP3 player",
-    "LED lamp",
-    "SUV",
-]
-
-
-@pytest.mark.parametrize(("noun", "expected"), [*((noun, "a") for noun in A), *((noun, "an") for noun in AN)])
-def test_the_article_follows_the_sound(noun, expected):
-    assert article(noun) == expected
-    (question,) = questions_of(["Is there {a/an} {x}?"]).about(vocabularies.load([noun]))[0]
-    assert question.text == f"Is there {expected} {noun}?"
+@pytest.mark.parametrize("expected", NOUNS)
+def test_the_article_follows_the_sound(expected):
+    for noun in NOUNS[expected].split(","):
+        assert article(noun) == expected
+        (question,) = questions_of(["Is there {a/an} {x}?"]).about(vocabularies.load([noun]))[0]
+        assert question.text == f"Is there {expected} {noun}?"
 
 
 DIGESTS = {
@@ -145,11 +87,6 @@ def test_every_question_is_the_released_codes(vocabulary):
     about = RELEASED.about(vocabularies.load(vocabulary))
     texts = json.dumps([[question.text for question in row] for row in about])
     assert hashlib.sha256(texts.encode()).hexdigest() == DIGESTS[vocabulary]
-
-
-def test_only_the_released_set_cuts_the_response():
-    assert len(RELEASED.cut("x" * 2000)) == 1024
-    assert len(PAPER.cut("x" * 2000)) == 2000
 
 
 def test_a_response_cannot_pose_as_a_placeholder():
@@ -201,8 +138,3 @@ def test_a_class_outside_the_vocabulary_gets_the_nearest_name():
         COCO.presence([["dog"], ["sofa chair"]])
     with pytest.raises(ValueError, match=r"references\[0\] is 'dog'"):
         COCO.presence(["dog"])
-
-
-def test_the_list_of_coco_names_is_the_vocabulary_coco():
-    assert vocabularies.load(list(COCO.classes)) is COCO
-    assert len(COCO.classes) == 80

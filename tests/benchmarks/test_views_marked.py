@@ -268,21 +268,6 @@ def test_chair(synonyms: Path, said: list[str]) -> None:
             assert reader.read(piece).objects == [mark.of]
 
 
-def test_chair_by_hand(synonyms: Path) -> None:
-    """A double word is one mention; a class that is said twice is marked twice."""
-    rows = [{"image_id": 3, "objects": ["hot dog", "person"]}]
-    said = ["<think>A cat.</think>\tİ see two HOT DOGS, a dog and another dog."]
-    found, _ = seen("chair", said, rows, synonyms=str(synonyms), allow_other_synonyms=True)
-    (item,) = found.items
-    assert item.text == "İ see two HOT DOGS, a dog and another dog."
-    assert list(zip(pieces(item), (mark.says for mark in item.marks), strict=True)) == [
-        ("HOT DOGS", "hot dog: found"),
-        ("dog", "dog: hallucinated"),
-        ("dog", "dog: hallucinated"),
-    ]
-    assert fact(item, "missed") == [("person", "plain")] and item.errors == ["hallucinated", "missed"]
-
-
 # Real captions
 
 
@@ -407,22 +392,3 @@ def test_openchair_by_hand() -> None:
     ]
     assert item.votes == {"dog": "11", "bus": "00", "cup": "10"} and item.disputed
     assert item.errors == ["hallucinated", "undecided"] and scores["openchair"] == 1 / 2
-
-
-# In a sentence
-
-
-@pytest.mark.parametrize(
-    ("name", "scores", "said"),
-    [
-        ("throne", {"f0.5_cls": 0.7, "precision_cls": 0.8, "recall_cls": 0.5}, ("70.0", "80.0", "50.0")),
-        ("chair", {"chair_i": 0.123}, ("12.3",)),
-        ("amber", {"amber": 0.8, "chair": 0.1, "f1": 0.7}, ("80.0", "10.0", "70.0")),
-        ("amber", {"amber": None, "chair": 0.1, "f1": None}, ("undefined", "10.0")),
-        ("openchair", {"openchair": 0.5, "signature": "openchair|convention:released"}, ("50.0", "left out")),
-        ("openchair", {"openchair": 0.5, "signature": "openchair|convention:first"}, ("50.0", "once")),
-    ],
-)
-def test_what_the_score_means(name: str, scores: dict[str, Any], said: tuple[str, ...]) -> None:
-    meaning = registry.benchmark(name).module("report").meaning({"signature": name, **scores})
-    assert all(part in meaning for part in said) and meaning.endswith(".") and " nan" not in meaning

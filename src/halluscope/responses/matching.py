@@ -386,17 +386,12 @@ def _with_text_column(case: Case, answered: _Answered) -> _Answered:
 
 def _expected(identity: Identity, rows: Sequence[Any]) -> Expected:
     """Return what the dataset says of rows: their questions, and their right answers by each known version."""
-    questions = []
-    answers = []
-    answers_by_row = []
-    for row in rows:
-        questions.append(getattr(row, "question", None) or identity.prompt_of(row))
-        answers.append(getattr(row, identity.target, None))
-        answers_by_row.append(identity.other_answers(row))
-    versions = [answers]
-    for version in range(max(map(len, answers_by_row))):
+    questions = [getattr(row, "question", None) or identity.prompt_of(row) for row in rows]
+    versions = [[getattr(row, identity.target, None) for row in rows]]
+    other_answers = [identity.other_answers(row) for row in rows]
+    for version in range(max(map(len, other_answers))):
         answers = []
-        for known in answers_by_row:
+        for known in other_answers:
             answers.append(known[version] if version < len(known) else None)
         versions.append(answers)
     return Expected(questions, versions, partial(identity.are_corrected, rows))

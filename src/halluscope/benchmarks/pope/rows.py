@@ -304,19 +304,16 @@ def wanted(question: ObjectQuestion | LeftOut, *, sampling: str | None = None) -
 
 def inputs(questions: Sequence[ObjectQuestion], *, corrected: Sequence[str] = ()) -> dict[str, Any]:
     """Return the metric's inputs from the dataset's rows."""
-    columns = {
-        "references": "answer",
-        "objects": "object",
-        "sampling": "sampling",
-        "questions": "question",
-        "forms": "form",
+    metric_inputs: dict[str, Any] = {
+        "references": [question.answer for question in questions],
+        "objects": [question.object for question in questions],
+        "sampling": [question.sampling for question in questions],
+        "questions": [question.question for question in questions],
+        "forms": [question.form for question in questions],
+        "image_ids": [question.file_name or question.image_id for question in questions],
     }
-    metric_inputs: dict[str, Any] = {}
-    for name, column in columns.items():
-        metric_inputs[name] = [getattr(question, column) for question in questions]
     if not all(metric_inputs["sampling"]):
         metric_inputs["sampling"] = None
-    metric_inputs["image_ids"] = [question.file_name or question.image_id for question in questions]
     if corrected:
         metric_inputs["corrected"] = corrections(questions, load(corrected))
     return metric_inputs

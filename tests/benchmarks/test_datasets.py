@@ -1,0 +1,109 @@
+"""Datasets of all benchmarks: images are stored as they are, and what is built of the published files is whole.
+
+The published files are where HALLUSCOPE_UPSTREAM has them. POPE's and MME's, which take more than a count, are in
+their own tests.
+"""
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from datasets import Image, load_dataset
+
+from halluscope import registry
+from tests import small_datasets
+from tests.harness import data as harness_data
+
+NEED_MORE = ("pope_c", "throne_objects365", "object_halbench")
+"""Datasets whose builders need more than one source; they have tests of their own."""
+
+WITH_IMAGES = [
+    dataset
+    for dataset in harness_data.DATASETS
+    if small_datasets.builder(dataset.name).images and dataset.name not in NEED_MORE
+]
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["folder", "zip"])
+@pytest.mark.parametrize("dataset", WITH_IMAGES, ids=lambda dataset: dataset.name)
+def test_images_are_stored_as_they_are(dataset: Any, packed: bool, tmp_path: Path) -> None:
+    small_datasets.build(dataset.name, tmp_path)
+    inputs = tmp_path / f"{dataset.name}-inputs"
+    source = inputs
+    if len([*inputs.iterdir()]) == 1:
+        (source,) = inputs.iterdir()
+    pictures = tmp_path / "pictures"
+    names = harness_data._file_names(tmp_path, dataset)
+    for number, name in enumerate(sorted(set(names))):
+        harness_data._draw(pictures / name, number)
+    images = Path(shutil.make_archive(str(tmp_path / "packed"), "zip", pictures)) if packed else pictures
+    out = small_datasets.builder(dataset.name).build(source, images, tmp_path / "out", subset=True)
+    rows = load_dataset(str(out), *filter(None, [dataset.config]), cache_dir=str(tmp_path / "hf"))
+    (split,) = rows.values()
+    stored = split.cast_column("image", Image(decode=False))["image"]
+    seen = set()
+    for row, image in zip(split, stored, strict=True):
+        if image is not None:  # a question may have none, and AMBER's rows about one image share it
+            name = row.get(dataset.file) or f"{row[dataset.image_key]}.jpg"
+            assert image["bytes"] == (pictures / name).read_bytes()
+            seen.add(name)
+    assert seen == {*names}
+
+
+HQH_TYPES = ("existence", "count", "attribute", "action", "relation", "comparison", "environment", "OCR")
+
+FILES = {
+    "amber": ("annotations.json", "query/query_all.json"),
+    "gavie": ("evaluation_set.json",),
+    "hallusionbench": ("HallusionBench.json",),
+    "haloquest": ("haloquest-eval.csv",),
+    "hqh": ("HQH.json",),
+    "repope": tuple(f"coco_repope_{sampling}.json" for sampling in ("random", "popular", "adversarial")),
+}
+
+COUNTS: dict[str, dict[str, Any]] = {
+    "amber": {"asked_twice": 10, "both_true_and_imagined": 61, "yes": 4789, "no": 9427},
+    "gavie": {"questions": 1000, "images": 120, "regions": 0},
+    "hallusionbench": {},
+    "haloquest": {"questions": 608},
+    "hqh": {"images": 3153, "asked_more_than_once": 47},
+    "repope": {"random": 2774, "popular": 2727, "adversarial": 2684},
+}
+"""What is known from the papers, or by counting with other means."""
+
+GROUPS: dict[str, tuple[tuple[str, ...], dict[Any, int]]] = {
+    "amber": (("task",), {("generative",): 1004, ("discriminative",): 14216}),
+    "hqh": (("type",), {(name,): 500 for name in HQH_TYPES}),
+    "haloquest": (
+        ("image_type", "type"),
+        {
+            ("generated", "false premises"): 208,
+            ("generated", "visual challenge"): 110,
+            ("generated", "insufficient context"): 73,
+            ("real", "false premises"): 96,
+            ("real", "visual challenge"): 73,
+            ("real", "insufficient context"): 48,
+        },
+    ),
+}
+"""Columns, and how many rows have each of their values."""
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_is_built_of_the_published_files(name: str, upstream: Path, tmp_path: Path) -> None:
+    """It is no subset, holds what was counted, and is scored as the files themselves are."""
+    folder = upstream / name
+    out = small_datasets.builder(name).build(folder, out=tmp_path / name)
+    stats = json.loads((out / "stats.json").read_text())
+    assert stats["subset"] is False
+    assert all(source["published"] for source in stats["sources"].values() if source["sha256"])
+    assert {key: stats["counts"][key] for key in COUNTS[name]} == COUNTS[name]
+    room = registry.benchmark(name).module("rows")
+    built = room.load([str(out)])
+    assert built == room.load([str(folder / file) for file in FILES[name]])
+    if name in GROUPS:
+        columns, expected = GROUPS[name]
+        assert Counter(tuple(getattr(row, column) for column in columns) for row in built) == expected
