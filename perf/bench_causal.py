@@ -69,7 +69,7 @@ def ask(judge: CausalJudge, asking: Asking, shared_from: int) -> Any:
     """Return the codes of all pairs; a text is read once from this number of questions about it on."""
     engine.SHARED_FROM = shared_from
     codes = np.full(len(asking.pairs), -1, dtype=np.int8)
-    for rows, batch_codes in judge.answer(asking.texts, asking.questions, asking.pairs):
+    for rows, batch_codes, *_ in judge.answer(asking.texts, asking.questions, asking.pairs):
         codes[rows] = batch_codes
     return codes
 

@@ -62,7 +62,7 @@ class Asking:
     def ask(self, pairs: Pairs) -> int:
         """Ask these pairs, and return the number of votes."""
         votes = 0
-        for rows, _ in self.judge.answer(self.texts, self.questions, pairs):
+        for rows, *_ in self.judge.answer(self.texts, self.questions, pairs):
             votes += len(rows)
         return votes
 
@@ -127,7 +127,7 @@ def check_votes(asking: Asking, replies: list[list[int]], tokenizer: Any) -> Non
     """Check that both ways say no to everything, and then end."""
     for reply in replies:
         assert tokenizer.decode(reply[1:]) == "no</s>", reply
-    for _, codes in asking.judge.answer(asking.texts, asking.questions, asking.pairs):
+    for _, codes, *_ in asking.judge.answer(asking.texts, asking.questions, asking.pairs):
         assert (codes == NO).all(), codes
 
 

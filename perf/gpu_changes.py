@@ -265,7 +265,7 @@ def fleet(bench: Bench, workers: int) -> Results:
     began = 0.0
     first = 0
     answered = 0
-    for rows, _ in judge.answer(chosen, questions, pairs):
+    for rows, *_ in judge.answer(chosen, questions, pairs):
         answered += len(rows)
         if not began and answered > len(pairs) // 10:
             began = time.monotonic()

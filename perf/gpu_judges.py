@@ -262,14 +262,14 @@ def ask(subject: Subject, pairs: Pairs) -> Votes:
     leads = np.full(len(pairs), np.nan)
     batch_leads: list[Any] = []
 
-    def decide_and_keep_leads(begun: Any) -> list[int]:
+    def decide_and_keep_leads(begun: Any) -> list[float]:
         batch_codes = decide(begun)  # if memory runs out here, the batch is repeated in halves
         batch_leads.append(leads_of(judge, begun[0]))
         return batch_codes
 
-    judge._decide = decide_and_keep_leads  # type: ignore[method-assign]
+    judge._decide = decide_and_keep_leads  # type: ignore[method-assign,assignment]
     try:
-        for rows, batch_codes in judge.answer(subject.texts, subject.questions, pairs):
+        for rows, batch_codes, *_ in judge.answer(subject.texts, subject.questions, pairs):
             codes[rows] = batch_codes
             leads[rows] = np.concatenate(batch_leads)
             batch_leads.clear()
@@ -335,7 +335,7 @@ def speed(subject: Subject, seconds: float) -> Results:
     answered = []
     began = None
     took = 0.0
-    for rows, _ in subject.judge.answer(subject.texts, subject.questions, subject.pairs):
+    for rows, *_ in subject.judge.answer(subject.texts, subject.questions, subject.pairs):
         now = clock(subject)
         if began is None:
             began = now
@@ -390,7 +390,7 @@ def timed_run(judge: LanguageModelJudge, number: int) -> Results:
     began = time.perf_counter()
     prompts = 0
     for questions in TEMPLATES:
-        for rows, _ in judge.answer(chosen, questions, every_pair(chosen, questions)):
+        for rows, *_ in judge.answer(chosen, questions, every_pair(chosen, questions)):
             prompts += len(rows)
     wait_for(judge.device)
     return {"texts": number, "prompts": prompts, "seconds": time.perf_counter() - began}

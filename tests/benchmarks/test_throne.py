@@ -122,6 +122,7 @@ def test_asking_what_is_needed_gives_the_same_numbers():
     assert needed.pop("ignored") is None
     assert everything.pop("ignored") > 0
     assert needed.pop("yes_shares").keys() == everything.pop("yes_shares").keys()
+    assert needed.pop("equal_votes").keys() == everything.pop("equal_votes").keys()
     assert json.dumps(needed) == json.dumps(everything)
 
 

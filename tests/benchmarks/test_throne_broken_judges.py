@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pytest
 
+from halluscope.benchmarks.throne import equal_votes
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.vocabularies import load
 
@@ -153,6 +154,30 @@ def test_the_limits(made):
             warnings.simplefilter("always")
             throne.compute([""], [names], vocabulary=names, votes=votes)
         assert len(caught) == (ignored > 20)
+
+
+def test_equal_votes_by_hand():
+    """One image, two classes, three votes each; a judge alone has nobody to agree with."""
+    votes = [[[1, 1, 0], [0, 1, 1]]]
+    result = throne.compute([""], [["a"]], vocabulary=["a", "b"], votes=votes, agreement="majority")
+    assert result["equal_votes"] == {"vote 1": 1 / 4, "vote 2": 2 / 4, "vote 3": 1 / 4}
+    result = throne.compute([""], [["a"]], vocabulary=["a", "b"], votes=[[[1], [0]]])
+    assert result["equal_votes"] == {"vote 1": None}
+
+
+def test_what_counts_as_equal():
+    """Of four cells: neither can be read; only one can; both say yes; only one was asked."""
+    votes = np.array([[[2, 2], [1, 2], [1, 1], [-1, 1]]], dtype=np.int8)
+    assert equal_votes.shares(equal_votes.count_equal(votes, ["a", "b"])) == {"a": 1 / 3, "b": 1 / 3}
+
+
+def test_equal_votes_show_a_broken_judge(made):
+    """Two read alike, and one says no to all."""
+    judges = [READER, READER_TOO, NO_TO_ALL]
+    for ask in ("all", "needed"):
+        result, _ = scored(made, judges=judges, ask=ask)
+        reader, reader_too, broken = result["equal_votes"].values()
+        assert reader == reader_too > broken
 
 
 # On the command line

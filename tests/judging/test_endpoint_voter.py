@@ -350,7 +350,7 @@ def test_throne_scores_as_by_any_judge_that_votes_the_same(serve, which, beside)
         for last in (twin, f"openai:m@{server.url}")
     )
     assert re.search(r"openai:m@[0-9a-f]{8}:temperature=0:max_tokens=4:first-word", there["signature"])
-    named = {"signature": None, "yes_shares": None}  # they have the judges' names
+    named = {"signature": None, "yes_shares": None, "equal_votes": None}  # they have the judges' names
     assert {**here, **named} == {**there, **named}
     assert list(here["yes_shares"].values()) == list(there["yes_shares"].values())
     assert there["f0.5_all"] > 0.3 and server.prompts

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from halluscope import cli
+from halluscope.studies.judgement import digest
 from tests.studies.sheets import lines, printed, read_json, refused
 
 # image 1 shows a dog and a cup, image 2 a cat
@@ -60,6 +61,53 @@ def test_intervals_leave_out_images(certified):
     facts = {f"There is a dog in place {number}.": 1 for number in range(10)}
     rate = certified("faithscore", [{"id": "1", "stage 2": facts}])["rates"]["all"]["wrong_yes"]
     assert (rate["value"], rate["high"]) == (0, pytest.approx(0.975))
+
+
+def case(text, name, answer, **more):
+    return {"text": text, "class": name, "answer": answer, **more}
+
+
+def test_cases_by_hand(tmp_path, capsys):
+    """The rules say yes to the dog (people: yes) and the cup (people: no), no to the cat (people: no) and to the
+    second dog (people: yes): half agree, as many as say what most people say."""
+    rows = [
+        case("A dog.", "dog", "yes", kind="a"),
+        case("A cup.", "cup", "no", kind="a"),
+        case("No cat.", "cat", "no", kind="b"),
+        case("No dog.", "dog", "yes", kind="b", note="ignored"),
+    ]
+    file = lines(tmp_path / "cases.jsonl", rows)
+    words = ["study", "certify", file, "--marks", "cases", "--judges", "lexical"]
+    content = read_json(capsys, *words)
+    overall = content["rates"]["all"]
+    assert [overall[name]["value"] for name in ("agree", "majority", "gain")] == [0.5, 0.5, 0]
+    assert [overall[name]["value"] for name in ("false_yes", "false_no", "wrong_yes")] == [0.5, 0.5, 0.5]
+    assert (overall["mentions"], overall["right"]) == (4, 2) and content["threshold"] is None
+    assert content["rates"]["a"]["agree"]["value"] == 0.5 and content["interval"].endswith(",texts")
+    assert re.search(r"kind +texts +cases +people: yes +agree", printed(capsys, *words))
+    assert "cases have no images" in refused(capsys, *words, "--dataset", file)
+    file = lines(tmp_path / "cases.jsonl", [case("A dog.", "dragon", "yes")])
+    assert "expected an object with text, class (of the vocabulary 'coco')" in refused(capsys, *words)
+
+
+def test_the_threshold_of_a_judge_with_margins(tmp_path, capsys, tiny_t5):
+    """What is measured is what the judge gives with that threshold, on the texts of the other half."""
+    rows = []
+    for number in range(12):
+        rows.append(case(f"Here {number} dogs and a bus.", "dog", "yes"))
+        rows.append(case(f"Here {number} dogs and a bus.", "cat", "no"))
+    file = lines(tmp_path / "cases.jsonl", rows)
+    words = ["study", "certify", file, "--marks", "cases", "--store", tmp_path / "votes.sqlite", "--judges"]
+    found = read_json(capsys, *words, f"likelier:{tiny_t5}")["threshold"]
+    assert found["chosen_on"] + found["measured_on"] == 24
+    others = [row for row in rows if int(digest(row["text"]), 16) % 2]
+    assert len(others) == found["measured_on"]
+    lines(file, others)
+    again = read_json(capsys, *words, f"likelier={found['threshold']}:{tiny_t5}")
+    assert again["rates"]["all"]["agree"] == found["agree"]
+    assert f"--judges likelier={found['threshold']:g}:MODEL" in printed(
+        capsys, *words[:2], lines(tmp_path / "all.jsonl", rows), *words[3:], f"likelier:{tiny_t5}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,8 @@ def certify(
         certificate: correct the scores of runs, and the differences of each two, by these certificates of their grader,
             which `study certify SHEET --run RUN --out FILE` wrote
         marks: LABELS is a published set of marks: hat (ALOHa's HAT, words of captions) or faithscore (atomic facts),
-            both about images of COCO, whose annotations --dataset names
+            both about images of COCO, whose annotations --dataset names; or it is of cases: JSON lines {text, class,
+            answer, [kind]}, which need no dataset
         run: the run whose verdicts the sheet was made for
         responses: the labelled responses of one LVLM
         dataset: the dataset that they are about
@@ -147,6 +148,12 @@ def check_inputs(
     marks: str | None, run: Path | None, responses: Sequence[str], dataset: Sequence[str]
 ) -> None:
     """Check that what was judged is named, in one of three ways."""
+    if marks == human_marks.CASES:
+        if run or responses or dataset:
+            raise ValueError(
+                "--marks cases takes none of --run, --responses and --dataset: cases have no images."
+            )
+        return
     if marks:
         if run or responses or not dataset:
             raise ValueError(
@@ -164,9 +171,13 @@ def _by_marks(path: Path, marks: str, dataset: Sequence[str], synonyms: Path | N
     """Return how often judges, or words read by a list of synonyms, err by a published set of marks."""
     vocabulary = vocabularies.load(choice.options.get("vocabulary", "coco"))
     mentions = human_marks.read_marks(path, marks, vocabulary)
-    objects = human_marks.objects_in_images(mentions, dataset, vocabulary)
+    objects = None
+    if marks != human_marks.CASES:
+        objects = human_marks.objects_in_images(mentions, dataset, vocabulary)
     if synonyms is None:
         read = human_marks.by_votes(mentions, choice.options)
+    elif marks == human_marks.CASES:
+        raise ValueError("--synonyms is for --marks hat and faithscore; expected --judges for cases.")
     elif "judges" in choice.options:
         raise ValueError("--judges and --synonyms are two ways to read the texts; name one of them.")
     else:

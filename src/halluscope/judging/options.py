@@ -105,10 +105,13 @@ class VoteOptions(JudgeOptions):
     judges: str | Voter | Sequence[str | Voter] = option(
         "flan-t5",
         "who votes: flan-t5 (default), lexical, replay:FILE, models (Hub ids, folders, GGUF files; extra judge), "
-        "checker:MODEL (MiniCheck's kind, with --questions claims), openai:MODEL[@URL] (extra api)",
+        "likelier:MODEL (the likelier of yes and no; likelier=0.5:MODEL sets a threshold), checker:MODEL (MiniCheck's "
+        "kind, with --questions claims), openai:MODEL[@URL] (extra api)",
         about='who votes: "flan-t5" (the paper\'s three), "lexical" (no model), "replay:FILE" (votes given elsewhere), '
-        'a model\'s Hub id, folder or GGUF file, "checker:MODEL" (a T5 that says 0 or 1 about a claim, as MiniCheck '
-        'does; it needs questions="claims"), "openai:MODEL[@URL]" (a model behind an OpenAI-compatible endpoint), '
+        'a model\'s Hub id, folder or GGUF file, "likelier:MODEL" or "likelier=THRESHOLD:MODEL" (yes if log P(yes) - '
+        'log P(no) of its first token is above the threshold, in nats; default 0), "checker:MODEL" (a T5 that says 0 '
+        'or 1 about a claim, as MiniCheck does; it needs questions="claims"), "openai:MODEL[@URL]" (a model behind an '
+        "OpenAI-compatible endpoint), "
         "a voter of yours, or a list of these, the cheapest first",
         many=True,
     )

@@ -18,7 +18,7 @@ from halluscope.judging.endpoint import EndpointJudge, EndpointVoter
 from halluscope.judging.judge import Answered, KnownJudge, Pairs, Voter
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
-from halluscope.judging.models.engine import CHECKER, local_judge
+from halluscope.judging.models.engine import local_judge, local_name
 from halluscope.judging.questions import Question
 from halluscope.judging.resolve import LEXICAL, check_once, is_served
 from halluscope.judging.votes import UNASKED
@@ -101,7 +101,7 @@ def find_model(judge: str, device: str | None) -> Model:
     Raises:
         JudgeUnavailable: if the model is there, but is no such judge.
     """
-    name = judge.removeprefix(CHECKER)
+    name = local_name(judge).model
     find = weights.find if is_there(name) else weights.described
     try:
         model = find(name)

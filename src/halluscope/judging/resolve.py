@@ -10,7 +10,7 @@ from halluscope.judging.endpoint import EndpointJudge, EndpointVoter
 from halluscope.judging.judge import AT_ONCE, MAX_TOKENS, ChatJudge, Voter
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
-from halluscope.judging.models.engine import CHECKER, FLAN_T5, LocalChat, local_judge
+from halluscope.judging.models.engine import CHECKER, FLAN_T5, LocalChat, local_judge, local_name
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.replay import REPLAY, read_replies
 from halluscope.paths import is_there, path_of
@@ -54,7 +54,7 @@ def _check_voters_name(judge: str) -> None:
     if is_served(judge):
         Server.named(judge.removeprefix(ENDPOINT))
     elif judge != LEXICAL:
-        weights.check_name(judge.removeprefix(CHECKER))
+        weights.check_name(local_name(judge).model)
 
 
 def is_served(judge: object) -> bool:
@@ -71,7 +71,7 @@ def find(judges: Any) -> None:
     """Find the weights of the language models that the user means, without loading any."""
     for judge in named(judges):
         if isinstance(judge, str) and _is_local(judge):
-            weights.find(judge.removeprefix(CHECKER))
+            weights.find(local_name(judge).model)
 
 
 def check_asked(judges: Sequence[str | Voter], questions: QuestionSet) -> None:
@@ -179,6 +179,12 @@ def check_chat_name(judge: Any, rules: Collection[str] = ()) -> None:
     """Check the name of a judge of free text: a plain word is no model, unless a folder or file has that name."""
     if not isinstance(judge, str) or judge.startswith(ENDPOINT):
         return
+    meant = local_name(judge)
+    if meant.prefix:
+        raise JudgeUnavailable(
+            f"The judge {short_repr(judge)} votes yes or no; expected a judge of free text: name the model without "
+            f"{meant.prefix!r}."
+        )
     if "/" in judge or "\\" in judge or is_there(judge):
         return
     known = "`halluscope list NAME` says which rules the benchmark NAME knows."

@@ -1,9 +1,12 @@
-"""Certifies judges against marks that people gave to texts about images of COCO, read from the user's copy.
+"""Certifies judges against marks that people gave to texts, read from the user's copy.
 
-Two sets of marks are known. HAT (in the repository of ALOHa, which states no licence): captions of COCO val2014 by
-models, in which people marked the words that are hallucinated. FaithScore (Jing et al., MIT licence): answers about 30
-images of COCO, divided into atomic facts, each marked 1 if the image supports it, else 0. Its README says the reverse;
-its rows say this: 81 % of the facts are 1.
+Cases are texts of which people say whether each says that an object is in the image: JSON lines {text, class, answer,
+[kind]}, answer yes or no. A judge is right if it says what people say.
+
+Two sets of marks about images of COCO are known. HAT (in the repository of ALOHa, which states no licence): captions of
+COCO val2014 by models, in which people marked the words that are hallucinated. FaithScore (Jing et al., MIT licence):
+answers about 30 images of COCO, divided into atomic facts, each marked 1 if the image supports it, else 0. Its README
+says the reverse; its rows say this: 81 % of the facts are 1.
 
 A mention is a class that a text has a word for (by the lexical judge's list of words alone, which takes nothing back):
 in HAT a class in a caption, which is wrong if one of its words is marked; in FaithScore a fact with all classes in it.
@@ -14,7 +17,8 @@ if all classes that it reads are there. If it reads none of them, it says nothin
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,32 +27,43 @@ import numpy as np
 from halluscope import registry, vocabularies
 from halluscope.files.opening import json_rows
 from halluscope.judging import votes as voting
+from halluscope.judging.cache import cache_of
 from halluscope.judging.lexical import LexicalJudge
+from halluscope.judging.models.engine import LIKELIER
 from halluscope.reading import presence
-from halluscope.reporting.tables import Cell, Json, Notes, Report, Table, estimate, share
+from halluscope.reporting.tables import Cell, Json, Notes, Report, Table, estimate, gap, percent, share
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
 from halluscope.stats.bootstrap import METHOD
 from halluscope.stats.ratios import ratio
 from halluscope.stats.samples import RATES, Judged, error_rates
 from halluscope.stats.tallies import Bools
+from halluscope.studies import thresholds
 from halluscope.studies.certificate import DIGEST, LEVEL, sealed
 from halluscope.vocabularies import Vocabulary
 
 HAT = "hat"
 FAITHSCORE = "faithscore"
-SETS = (HAT, FAITHSCORE)
+CASES = "cases"
+SETS = (HAT, FAITHSCORE, CASES)
 
 FORM = "halluscope certificate by marks of people 1"
 ALL = "all"
 OTHER_FACTS = "other facts"
+NO_KIND = "no kind"  # of a case
 EXISTENCE = "existence"  # FaithScore's facts "There is ..."
 
 MEANING = {
     "false_yes": "of the mentions that people call wrong, the share that the judge calls right",
     "false_no": "of the mentions that people call right, the share that the judge calls wrong",
     "wrong_yes": "of the mentions that the judge calls right, the share that people call wrong",
-    "silent": "the share of mentions of which the judge reads no class; the other shares leave them out",
+    "silent": "the share of mentions of which the judge reads no class; these three shares leave them out, and in "
+    "agree it is a mistake",
+}
+MEANING_OF_CASES = {
+    "false_yes": "of the cases that people answer with no, the share to which the judge says yes",
+    "false_no": "of the cases that people answer with yes, the share to which the judge does not say yes",
+    "wrong_yes": "of the cases to which the judge says yes, the share that people answer with no",
 }
 
 WORDS = (
@@ -62,12 +77,12 @@ _IMAGE = re.compile(r"(?:.*_)?0*(\d+)(?:\.\w+)?")  # COCO_val2014_000000016903.j
 
 @dataclass(frozen=True)
 class Mention:
-    """Classes that a text names, and what people say."""
+    """Classes that a text names, and what people say; or a case."""
 
-    image: int  # its id in COCO
+    image: int | str  # its id in COCO; of a case, the text
     text: str
     classes: Sequence[str]
-    is_right: bool  # by people
+    is_right: bool  # by people; of a case, whether they answer with yes
     kind: str
 
 
@@ -80,7 +95,9 @@ def read_marks(path: Path, kind: str, vocabulary: Vocabulary) -> list[Mention]:
     mentions: list[Mention] = []
     for where, row in json_rows(path):
         try:
-            if kind == HAT:
+            if kind == CASES:
+                mentions.append(_case(row, vocabulary))
+            elif kind == HAT:
                 mentions += _of_caption(row, reader, vocabulary)
             else:
                 mentions += _of_answer(row, reader)
@@ -88,12 +105,27 @@ def read_marks(path: Path, kind: str, vocabulary: Vocabulary) -> list[Mention]:
             expected = 'an object with image_path, and in grounding a list of ["word", is it hallucinated]'
             if kind == FAITHSCORE:
                 expected = "an object with id, and in 'stage 2' an object of facts, each 1 (right) or 0"
+            if kind == CASES:
+                expected = (
+                    f"an object with text, class (of the vocabulary {vocabulary.name!r}), answer (yes or no) and "
+                    "perhaps kind"
+                )
             raise ValueError(f"{where}: expected {expected}; got {short_repr(row, 120)}.") from None
     if not mentions:
         raise ValueError(
             f"{path} names no class of the vocabulary {vocabulary.name!r}; expected the file of {kind}."
         )
     return mentions
+
+
+def _case(row: Any, vocabulary: Vocabulary) -> Mention:
+    text = row["text"]
+    name = row["class"]
+    kind = row.get("kind", NO_KIND)
+    is_known = name in vocabulary.classes and row["answer"] in ("yes", "no")
+    if not is_known or not isinstance(text, str) or not isinstance(kind, str):
+        raise ValueError
+    return Mention(text, text, [name], row["answer"] == "yes", kind)
 
 
 def _of_caption(row: Any, reader: LexicalJudge, vocabulary: Vocabulary) -> Iterator[Mention]:
@@ -143,9 +175,9 @@ def _group(name: str, vocabulary: Vocabulary) -> str:
 
 def objects_in_images(
     mentions: Sequence[Mention], dataset: Sequence[str], vocabulary: Vocabulary
-) -> dict[int, frozenset[str]]:
+) -> dict[int | str, frozenset[str]]:
     """Return the classes in each image by a dataset's annotations, which have all images of the mentions."""
-    objects = {}
+    objects: dict[int | str, frozenset[str]] = {}
     for row in presence.load(dataset, vocabulary):
         objects[row.image_id] = frozenset(row.objects)
     lacking = sorted({mention.image for mention in mentions if mention.image not in objects})
@@ -167,6 +199,17 @@ class Read:
 
     judges: Sequence[str]
     classes: Mapping[str, frozenset[str]]  # by text
+    # By text and class the threshold below which the judge reads the class: so many of its margins are above it as
+    # votes must agree. Only for a judge `likelier:MODEL` alone; else empty.
+    margins: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    unreadable: float | None = None  # the share of votes that are neither yes nor no; None without votes
+
+    def above(self, threshold: float) -> "Read":
+        """Return what a judge with margins reads at another threshold."""
+        classes = {}
+        for text, margins in self.margins.items():
+            classes[text] = frozenset(name for name, margin in margins.items() if margin > threshold)
+        return Read(self.judges, classes)
 
 
 def by_votes(mentions: Sequence[Mention], options: Mapping[str, Any]) -> Read:
@@ -186,7 +229,34 @@ def by_votes(mentions: Sequence[Mention], options: Mapping[str, Any]) -> Read:
     classes = {}
     for text, cells in zip(texts, says_yes, strict=True):
         classes[text] = frozenset(names[cells].tolist())
-    return Read(poll.judges, classes)
+    is_vote = poll.votes != voting.UNASKED
+    unreadable = float(ratio((poll.votes == voting.OTHER).sum(), is_vote.sum()))
+    margins: dict[str, dict[str, float]] = {}
+    if len(poll.judges) == 1 and f":{LIKELIER}=" in poll.judges[0]:
+        margins = _margins(texts, is_named, vocabulary, chosen, poll)
+    return Read(poll.judges, classes, margins, unreadable)
+
+
+def _margins(
+    texts: Sequence[str], is_named: Bools, vocabulary: Vocabulary, chosen: Any, poll: voting.VoteResult
+) -> dict[str, dict[str, float]]:
+    """Return the margins of `Read` that the cache holds; {} unless it has one for every vote."""
+    questions = chosen.question_set
+    shown = [questions.cut(text) for text in texts]
+    of_templates = []
+    with closing(cache_of(chosen.store)) as cache:
+        for of_template in questions.about(vocabulary):
+            _, of_votes = cache.votes(poll.judges[0], of_template, shown)
+            of_templates.append(of_votes)
+    deciding = np.sort(np.stack(of_templates, axis=-1), axis=-1)[:, :, -poll.k]  # NaN comes last
+    margins: dict[str, dict[str, float]] = {}
+    for text, cells, is_cell in zip(texts, deciding, is_named, strict=True):
+        if np.isnan(cells[is_cell]).any():
+            return {}
+        margins[text] = {}
+        for number in np.flatnonzero(is_cell).tolist():
+            margins[text][vocabulary.classes[number]] = float(cells[number])
+    return margins
 
 
 def by_words(mentions: Sequence[Mention], synonyms: Path) -> Read:
@@ -204,56 +274,112 @@ def by_words(mentions: Sequence[Mention], synonyms: Path) -> Read:
 
 
 def certify(
-    marks: str, mentions: Sequence[Mention], objects: Mapping[int, frozenset[str]], read: Read
+    marks: str,
+    mentions: Sequence[Mention],
+    objects: Mapping[int | str, frozenset[str]] | None,
+    read: Read,
 ) -> Json:
-    """Return how often a judge errs about mentions, in all and by kind; intervals leave out images.
+    """Return how often a judge errs about mentions, in all and by kind; intervals leave out images, or texts of cases.
+
+    Args:
+        marks: one of `SETS`.
+        mentions: what people say.
+        objects: the classes in each image; None for cases.
+        read: what the judge reads.
 
     Returns:
-        `rates`: kind -> `mentions`, `images`, `right` (by people), `silent`, and `false_yes`, `false_no` and
-        `wrong_yes`, each with its interval; fractions in [0, 1], NaN where undefined.
+        `rates`: kind -> `mentions`, `images`, `right` (by people), `silent`, and `false_yes`, `false_no`, `wrong_yes`
+        and `thresholds.SHARES`, each with its interval; fractions in [0, 1], NaN where undefined. `threshold` is what
+        `thresholds.chosen` returns for a judge with margins, else None.
     """
-    judged = _table(mentions, objects, read)
+    says = _says(mentions, objects, read)
+    judged = _table(mentions, says)
     kinds = _kinds(mentions)
     among = {}
     for name, cells in kinds.items():
         among[name] = judged.among(cells)
-    rates = {}
+    is_yes = np.array([mention.is_right for mention in mentions])
+    is_agreed = _agreed(says, is_yes)
+    rates: dict[str, Json] = {}
     for name, rate in error_rates(among, LEVEL).items():
-        of_kind = [mention for mention in mentions if name in (ALL, mention.kind)]
+        rows = [row for row, mention in enumerate(mentions) if name in (ALL, mention.kind)]
+        images = [mentions[row].image for row in rows]
         rates[name] = {
-            "mentions": len(of_kind),
-            "images": len({mention.image for mention in of_kind}),
-            "right": sum(mention.is_right for mention in of_kind),
-            "silent": float(ratio(len(of_kind) - rate["labels"], len(of_kind))),
+            "mentions": len(rows),
+            "images": len(set(images)),
+            "right": int(is_yes[rows].sum()),
+            "silent": float(ratio(len(rows) - rate["labels"], len(rows))),
         }
         for name_of_rate in RATES:
             rates[name][name_of_rate] = rate[name_of_rate]
+        rates[name].update(thresholds.shares(is_agreed[rows], is_yes[rows], images, LEVEL))
     lines = []
     for mention in mentions:
         lines.append([mention.image, mention.text, *mention.classes, int(mention.is_right)])
+    threshold = None
+    if read.margins:
+        threshold = _threshold(mentions, objects, read)
+    cluster = "texts" if marks == CASES else "images"
     return sealed(
         {
             "form": FORM,
             "marks": marks,
             "data": data_of(marks, lines),
             "judges": list(read.judges),
+            "unreadable": read.unreadable,
             "rates": rates,
-            "interval": f"{LEVEL:g},{METHOD},images",
+            "threshold": threshold,
+            "interval": f"{LEVEL:g},{METHOD},{cluster}",
         }
     )
 
 
-def _table(mentions: Sequence[Mention], objects: Mapping[int, frozenset[str]], read: Read) -> Judged:
+def _says(
+    mentions: Sequence[Mention], objects: Mapping[int | str, frozenset[str]] | None, read: Read
+) -> list[bool | None]:
+    """Return what the judge says of each mention: right or wrong, None for nothing; of a case: yes or no."""
+    says: list[bool | None] = []
+    for mention in mentions:
+        classes = read.classes[mention.text] & set(mention.classes)
+        if objects is None:
+            says.append(bool(classes))
+        elif classes:
+            says.append(classes <= objects[mention.image])
+        else:
+            says.append(None)
+    return says
+
+
+def _agreed(says: Sequence[bool | None], is_yes: Bools) -> Bools:
+    """Return whether the judge says what people say."""
+    return np.array([said is not None and said == yes for said, yes in zip(says, is_yes, strict=True)])
+
+
+def _threshold(
+    mentions: Sequence[Mention], objects: Mapping[int | str, frozenset[str]] | None, read: Read
+) -> Json:
+    is_yes = np.array([mention.is_right for mention in mentions])
+
+    def agreed_at(threshold: float) -> Bools:
+        return _agreed(_says(mentions, objects, read.above(threshold)), is_yes)
+
+    margins: list[float] = []
+    for of_text in read.margins.values():
+        margins += of_text.values()
+    images = [mention.image for mention in mentions]
+    return thresholds.chosen(agreed_at, margins, is_yes, images, LEVEL)
+
+
+def _table(mentions: Sequence[Mention], says: Sequence[bool | None]) -> Judged:
     """Return what the judge and people say, a row per image; mentions of which the judge says nothing weigh 0."""
     rows, columns, shape = _places(mentions)
     is_right = np.zeros(shape, dtype=bool)
     is_right_by_people = np.zeros(shape, dtype=bool)
     weights = np.zeros(shape)
-    for mention, row, column in zip(mentions, rows, columns, strict=True):
-        classes = read.classes[mention.text] & set(mention.classes)
-        is_right[row, column] = classes <= objects[mention.image]
+    for mention, said, row, column in zip(mentions, says, rows, columns, strict=True):
+        is_right[row, column] = bool(said)
         is_right_by_people[row, column] = mention.is_right
-        weights[row, column] = bool(classes)
+        weights[row, column] = said is not None
     return Judged(is_right, is_right_by_people, weights)
 
 
@@ -268,7 +394,7 @@ def _kinds(mentions: Sequence[Mention]) -> dict[str, Bools]:
 
 def _places(mentions: Sequence[Mention]) -> tuple[list[int], list[int], tuple[int, int]]:
     """Return each mention's row, one per image, and column, and how many there are."""
-    row_of: dict[int, int] = {}
+    row_of: dict[int | str, int] = {}
     lengths: list[int] = []
     rows = []
     columns = []
@@ -283,22 +409,63 @@ def _places(mentions: Sequence[Mention]) -> tuple[list[int], list[int], tuple[in
 
 
 def report(content: Json) -> Report:
-    """Return a table of the judge's errors by kind, and notes."""
-    rates = content["rates"]
-    rows: list[list[Cell]] = []
-    for kind, rate in rates.items():
-        cells: list[Cell] = [kind, rate["images"], rate["mentions"], rate["right"]]
-        cells += [estimate(rate[name]) for name in RATES]
-        cells.append(share(rate["silent"]))
-        rows.append(cells)
+    """Return a table of the judge's errors by kind, its threshold if it has margins, and notes."""
+    is_cases = content["marks"] == CASES
     header = ["kind", "images", "mentions", "people: right"]
+    meaning = MEANING
+    if is_cases:
+        header = ["kind", "texts", "cases", "people: yes"]
+        meaning = MEANING_OF_CASES
+    header += thresholds.SHARES
     header += RATES
-    header.append("silent")
+    if not is_cases:
+        header.append("silent")
+    rows: list[list[Cell]] = []
+    for kind, rate in content["rates"].items():
+        cells: list[Cell] = [kind, rate["images"], rate["mentions"], rate["right"]]
+        cells += _shares(rate)
+        cells += [estimate(rate[name]) for name in RATES]
+        if not is_cases:
+            cells.append(share(rate["silent"]))
+        rows.append(cells)
+    intervals = thresholds.SHARES + RATES
     judges = ", ".join(content["judges"])
-    lines = [f"{name}: {meaning}, in percent" for name, meaning in MEANING.items()]
+    lines = []
+    for meanings in (thresholds.MEANING, meaning):
+        lines += [f"{name}: {meant}" for name, meant in meanings.items()]
+    lines.append("shares are in percent")
+    if content["unreadable"]:
+        lines.append(
+            f"votes that are neither yes nor no: {percent(content['unreadable'])} % (not counted as yes)"
+        )
     lines.append(f"certificate: {content[DIGEST]}")
-    return [
+    blocks: list[Table | Notes] = [
         Notes([f"{judges}, against people's marks of {content['data']}"]),
-        Table("by kind", header, rows, intervals=RATES),
-        Notes(lines),
+        Table("by kind", header, rows, intervals=intervals),
     ]
+    threshold = content["threshold"]
+    if threshold:
+        blocks.append(_threshold_table(threshold))
+        lines.append(
+            "threshold: of log P(yes) - log P(no), in nats, chosen on one half and measured on the other; to use it: "
+            f"--judges likelier={threshold['threshold']:g}:MODEL"
+        )
+    blocks.append(Notes(lines))
+    return blocks
+
+
+def _shares(rate: Json) -> list[Cell]:
+    gain = rate[thresholds.GAIN]
+    return [
+        estimate(rate[thresholds.AGREE]),
+        estimate(rate[thresholds.MAJORITY]),
+        gap(gain["value"], is_points=False, ends=(gain["low"], gain["high"])),
+    ]
+
+
+def _threshold_table(threshold: Json) -> Table:
+    row: list[Cell] = [f"{threshold['threshold']:g}", threshold["chosen_on"], threshold["measured_on"]]
+    row += _shares(threshold)
+    header = ["threshold", "chosen on", "measured on"]
+    header += thresholds.SHARES
+    return Table("threshold", header, [row], intervals=thresholds.SHARES)

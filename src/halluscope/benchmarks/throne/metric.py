@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from halluscope import vocabularies
 from halluscope.benchmark import Dataset, Judges, Score
-from halluscope.benchmarks.throne import counting, yes_shares
+from halluscope.benchmarks.throne import counting, equal_votes, yes_shares
 from halluscope.benchmarks.throne.counting import ALL_AVERAGE, CLASS_F, Cells, Conventions, Hits
 from halluscope.benchmarks.throne.questions import questions_of
 from halluscope.judging import votes as voting
@@ -118,6 +118,7 @@ class Readings:
     labels: NDArray[np.int8]  # 1, 0 or `IGNORED`: [images, classes]
     hits: Hits
     judges: list[yes_shares.JudgeCounts]  # how often each judge says yes
+    equal: dict[str, equal_votes.EqualVotes]  # how often each judge votes as the others do
 
 
 class Throne(Metric):
@@ -212,6 +213,7 @@ which they agree are compared with the objects annotated in the image.
             labels,
             hits=Hits.of(labels, rows.present),
             judges=judge_counts(rows, poll, responses, options),
+            equal=equal_counts(rows, poll, responses, options),
         )
 
     def count(self, rows: Images, readings: Readings, options: ThroneOptions) -> Tables:
@@ -229,6 +231,7 @@ which they agree are compared with the objects annotated in the image.
             "ignored": share_ignored(rows, readings, options),
             "ignored_present": share_ignored_of_present(rows, hits),
             "yes_shares": yes_shares.shares(readings.judges),
+            "equal_votes": equal_votes.shares(readings.equal),
             "unparsed": share_unparsed(rows, readings.poll),
             "undefined_classes": int(is_undefined.sum()),
             "images": len(rows.present),
@@ -344,6 +347,10 @@ def compute(
         the ones that earlier votes leave open, so that a later judge's "absent" may well be high; nobody is asked about
         empty responses; None where nothing was asked. Given votes are "vote 1" and so on, or, if `questions` says
         how many there are to a judge, "judge 1" and so on;
+        `equal_votes`, how often each judge's vote equals another judge's vote on the same question about the same
+        cell, as {judge: share}, over all other judges; a vote that is neither yes nor no equals none. Under
+        ask="needed" only questions that both were asked count, which earlier votes leave open; None where there are
+        none, as with one judge;
         `unparsed`, the share of votes that are neither yes nor no (None for given votes); `images`;
         `median_characters` of the responses (L of Table 1); `mean_words`, their mean length in words; `thoughts`,
         the number of responses from which a thought was removed, and `unfinished_thoughts`, of those that are a thought
@@ -430,13 +437,34 @@ def judge_counts(
     rows: Images, poll: VoteResult, responses: Sequence[str], options: ThroneOptions
 ) -> list[yes_shares.JudgeCounts]:
     """Count how often each judge says yes; nobody is asked about an empty response."""
+    judges = names_of_judges(rows, poll)
     if rows.votes is not None:
-        names = names_of_given(poll.votes.shape[-1], rows.questions_of_votes)
-        return yes_shares.count_yes(poll.votes, rows.present, names)
+        return yes_shares.count_yes(poll.votes, rows.present, judges)
+    is_asked = has_text(responses, options)
+    return yes_shares.count_yes(poll.votes[is_asked], rows.present[is_asked], judges)
+
+
+def equal_counts(
+    rows: Images, poll: VoteResult, responses: Sequence[str], options: ThroneOptions
+) -> dict[str, equal_votes.EqualVotes]:
+    """Count how often each judge votes as the others do; nobody is asked about an empty response."""
+    judges = names_of_judges(rows, poll)
+    if rows.votes is not None:
+        return equal_votes.count_equal(poll.votes, judges)
+    return equal_votes.count_equal(poll.votes[has_text(responses, options)], judges)
+
+
+def has_text(responses: Sequence[str], options: ThroneOptions) -> NDArray[np.bool_]:
+    """Return whether there is something to ask about each response."""
     questions = options.question_set
-    has_text = [bool(questions.cut(response).strip()) for response in responses]
-    is_asked = np.array(has_text, dtype=bool)
-    return yes_shares.count_yes(poll.votes[is_asked], rows.present[is_asked], poll.judges)
+    return np.array([bool(questions.cut(response).strip()) for response in responses], dtype=bool)
+
+
+def names_of_judges(rows: Images, poll: VoteResult) -> Sequence[str]:
+    """Return the judges' keys, or names for the judges of given votes."""
+    if rows.votes is None:
+        return poll.judges
+    return names_of_given(poll.votes.shape[-1], rows.questions_of_votes)
 
 
 def names_of_given(columns: int, questions: int) -> list[str]:

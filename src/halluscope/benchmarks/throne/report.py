@@ -79,7 +79,7 @@ def report(results: Named, **_: Any) -> Report:
     scores_header += columns
     sampled_header = ["responses", "cells"]
     sampled_header += columns
-    judges_header = ["responses", "judge", "yes if present", "yes if absent"]
+    judges_header = ["responses", "judge", "yes if present", "yes if absent", "equal votes"]
     overview = [
         table(best, scores_header, intervals=("f0.5_cls",)),
         Table("sampled", sampled_header, _sampled(best, columns), left=2),
@@ -135,6 +135,11 @@ def notes(result: Values) -> list[str]:
                 "more than a fifth of the objects in the images is ignored: if one judge is broken, recall is too "
                 "high; compare how often each says yes"
             )
+    if any(is_defined(equal) for equal in result.get("equal_votes", {}).values()):
+        asked = "all questions"
+        if result.get("ignored") is None:
+            asked = "the questions that both were asked, which earlier votes left open"
+        lines.append(f"equal votes: how often a judge votes as another does, of {asked}")
     if result.get("unparsed"):
         lines.append(
             f"votes that are neither yes nor no: {percent(result['unparsed'])} % (not counted as yes)"
@@ -147,11 +152,14 @@ def notes(result: Values) -> list[str]:
 
 
 def _judges(results: Named) -> list[list[Cell]]:
-    """Return a row per judge of each result: how often it says yes."""
+    """Return a row per judge of each result: how often it says yes, and votes as the others do."""
     rows: list[list[Cell]] = []
     for name, result in results:
+        equal = result.get("equal_votes", {})
         for judge, yes in result.get("yes_shares", {}).items():
-            rows.append([name, one_line(judge, LONGEST_NAME), share(yes["present"]), share(yes["absent"])])
+            row: list[Cell] = [name, one_line(judge, LONGEST_NAME)]
+            row += [share(yes["present"]), share(yes["absent"]), share(equal.get(judge))]
+            rows.append(row)
     return rows
 
 

@@ -8,9 +8,12 @@ decoded like every judge's, and one that is neither "0" nor "1" is an unreadable
 document of more than 500 words at sentences; here a text is read whole, up to `language_model.MAX_TEXT_TOKENS`.
 """
 
+import math
+import re
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -32,7 +35,51 @@ FLAN_T5 = ("google/flan-t5-base", "google/flan-t5-large", "google/flan-t5-xl")
 # The prefix for a model that is asked about claims, and whose replies are read by the rule "label"
 CHECKER = "checker:"
 
+# The prefix for a model that votes for the likelier of yes and no, perhaps with a threshold: "likelier=0.5:"
+LIKELIER = "likelier"
+_LIKELIER = re.compile(rf"{LIKELIER}(?:=(?P<threshold>[^:]*))?:(?P<model>.*)", re.DOTALL)
+
+# Ends the prompt for a model that is no chat model, which then goes on with yes or no
+ANSWER = "\nAnswer:"
+
 SEPARATOR = "</s>"  # Between document and claim in a checker's prompt: T5's end-of-text token
+
+
+@dataclass(frozen=True)
+class LocalName:
+    """What the name of a local judge says."""
+
+    model: str  # a Hub id, a folder or a GGUF file
+    prefix: str = ""  # what stands before the model's name
+    checks: bool = False  # whether it is a checker
+    threshold: float | None = None  # of log P(yes) - log P(no), in nats, for the likelier of the two
+
+
+def local_name(judge: str) -> LocalName:
+    """Read the name of a local judge: a model's, perhaps after "checker:", "likelier:" or "likelier=THRESHOLD:"."""
+    if judge.startswith(CHECKER):
+        return LocalName(judge.removeprefix(CHECKER), prefix=CHECKER, checks=True)
+    match = _LIKELIER.fullmatch(judge)
+    if match is None:
+        return LocalName(judge)
+    threshold = 0.0
+    if match["threshold"] is not None:
+        threshold = _threshold(match["threshold"], judge)
+    model = match["model"]
+    return LocalName(model, prefix=judge.removesuffix(model), threshold=threshold)
+
+
+def _threshold(word: str, judge: str) -> float:
+    try:
+        threshold = float(word)
+    except ValueError:
+        threshold = math.nan
+    if not math.isfinite(threshold):
+        raise JudgeUnavailable(
+            f"The judge {short_repr(judge)} has the threshold {short_repr(word)}; expected a number of nats that "
+            f"log P(yes) - log P(no) must exceed, as in '{LIKELIER}=0.5:MODEL', or '{LIKELIER}:MODEL' for 0."
+        )
+    return threshold + 0.0  # -0.0 becomes 0.0
 
 
 class Seq2SeqJudge(LanguageModelJudge):
@@ -43,7 +90,13 @@ class Seq2SeqJudge(LanguageModelJudge):
 
     auto_class = "AutoModelForSeq2SeqLM"
 
-    def __init__(self, weights: Weights, device: str | None = None, checks: bool = False) -> None:
+    def __init__(
+        self,
+        weights: Weights,
+        device: str | None = None,
+        checks: bool = False,
+        threshold: float | None = None,
+    ) -> None:
         if checks and not weights.is_encoder_decoder:
             raise JudgeUnavailable(
                 f"The checker {short_repr(weights.name)} is not an encoder-decoder; expected one such as "
@@ -51,7 +104,7 @@ class Seq2SeqJudge(LanguageModelJudge):
             )
         self.rule = "label" if checks else "whole"
         self.claims = checks
-        super().__init__(weights, device)
+        super().__init__(weights, device, threshold)
 
     def _check(self, tokenizer: Any) -> None:
         if self.claims and tokenizer.eos_token != SEPARATOR:
@@ -98,15 +151,19 @@ SHARED_FROM = 8
 class CausalJudge(LanguageModelJudge):
     """An instruct model, asked as the user of a chat: the vote is the first word of its reply.
 
-    The beginning that all prompts about a text share is read once, and batches of questions continue from its cache.
+    With a threshold it may also be a model that is no chat model: it reads the prompt and "Answer:". The
+    beginning that all prompts about a text share is read once, and batches of questions continue from its cache.
     """
 
     rule = "first-word"
     auto_class = "AutoModelForCausalLM"
     adds_special_tokens = False  # the chat template holds them
     _shares = True
+    _is_plain = False  # whether it is no chat model
 
     def turn(self, prompt: str) -> str:
+        if self._is_plain:
+            return prompt + ANSWER
         try:
             template = f"{TODAY}{self._tokenizer.get_chat_template()}"
             chat = self._tokenizer.apply_chat_template(
@@ -128,12 +185,17 @@ class CausalJudge(LanguageModelJudge):
         )
 
     def _check(self, tokenizer: Any) -> None:
-        if not tokenizer.chat_template:
+        if tokenizer.chat_template:
+            return
+        if self.threshold is None:
             raise JudgeUnavailable(
-                f"The judge {self.weights.name!r} has no chat template; expected an instruct or chat model."
+                f"The judge {self.weights.name!r} has no chat template; expected an instruct or chat model. To ask "
+                f"whether yes or no is likelier, name it '{LIKELIER}:MODEL'."
             )
+        self._is_plain = True
+        self.adds_special_tokens = True
 
-    def _votes(self, prompts: Sequence[Ids], texts: Any) -> Iterator[tuple[Any, list[int]]]:
+    def _votes(self, prompts: Sequence[Ids], texts: Any) -> Iterator[tuple[Any, list[float]]]:
         rows_about: dict[int, list[int]] = defaultdict(list)
         for row, text in enumerate(texts.tolist()):
             rows_about[text].append(row)
@@ -147,12 +209,12 @@ class CausalJudge(LanguageModelJudge):
                 alone += rows
                 continue
             ends = [prompts[row][len(prefix) :] for row in rows]
-            for part, codes in self._votes_after(state, ends, len(prefix)):
-                yield np.array(rows)[part], codes
-        for part, codes in super()._votes([prompts[row] for row in alone], texts[alone]):
-            yield np.array(alone)[part], codes
+            for part, readings in self._votes_after(state, ends, len(prefix)):
+                yield np.array(rows)[part], readings
+        for part, readings in super()._votes([prompts[row] for row in alone], texts[alone]):
+            yield np.array(alone)[part], readings
 
-    def _votes_after(self, state: Any, ends: Sequence[Ids], length: int) -> Iterator[tuple[Any, list[int]]]:
+    def _votes_after(self, state: Any, ends: Sequence[Ids], length: int) -> Iterator[tuple[Any, list[float]]]:
         """Yield numbers of prompts and their votes, batch by batch, from the state of the beginning that they share."""
         spread = self.spread if "position_ids" in self._parameters else 0
         for rows, block in self._blocks(ends, room=length, spread=spread):
@@ -198,24 +260,23 @@ def local_judge(
     """Return a model's judge, without loading it yet.
 
     Args:
-        model: a Hub id, a folder or a GGUF file; with "checker:" before it, the judge is a checker.
+        model: a Hub id, a folder or a GGUF file, perhaps after a prefix: see `local_name`.
         device: as in `VoteOptions`.
         workers: as in `VoteOptions`.
         known: the model's weights, if they are known.
     """
-    checks = model.startswith(CHECKER)
-    name = model.removeprefix(CHECKER)
+    meant = local_name(model)
+    name = meant.model
     model_weights = known or weights.find(name)
     if workers:
         if is_there(name):  # a worker has another working directory
             name = str(path_of(name).resolve())
-        if checks:
-            name = f"{CHECKER}{name}"
+        name = meant.prefix + name
         on_gpus = not (device or "").startswith("cpu")
         return RayPool(partial(local_judge, name, device), model_weights.name, workers, on_gpus)
-    if model_weights.is_encoder_decoder or checks:
-        return Seq2SeqJudge(model_weights, device, checks)
-    return CausalJudge(model_weights, device)
+    if model_weights.is_encoder_decoder or meant.checks:
+        return Seq2SeqJudge(model_weights, device, meant.checks, meant.threshold)
+    return CausalJudge(model_weights, device, meant.threshold)
 
 
 class LocalChat(ChatJudge):

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from halluscope.errors import JudgeUnavailable, needs
-from halluscope.judging.judge import Answered, Pairs, Voter
+from halluscope.judging.judge import Answered, AnsweredBy, Pairs, Voter
 from halluscope.judging.models import gguf_files
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
@@ -53,6 +53,9 @@ class LanguageModelJudge(Voter):
 
     By default it runs on a GPU if there is one, in bfloat16 on CUDA if the card computes it (T5 overflows in float16),
     and else in float32.
+
+    With a `threshold` no reply is generated: the vote is yes if log P(yes) - log P(no) of the reply's first token, in
+    nats, is above it, else no. P is the sum over all tokens that spell the word, in any case.
     """
 
     rule: str  # the name of the rule that reads a reply as a vote
@@ -60,7 +63,7 @@ class LanguageModelJudge(Voter):
     adds_special_tokens = True
     claims = False
 
-    def __init__(self, weights: Weights, device: str | None = None) -> None:
+    def __init__(self, weights: Weights, device: str | None = None, threshold: float | None = None) -> None:
         hint = " The judge 'lexical' needs neither torch nor a model."
         with needs(f"The judge {weights.name!r}", "judge", hint):
             import torch
@@ -68,6 +71,7 @@ class LanguageModelJudge(Voter):
         self._torch = torch
         self._transformers = transformers
         self.weights = weights
+        self.threshold = threshold
         self.device, self.dtype = placed(device)
         on_gpu = self.device.type == "cuda"
         self.background = on_gpu  # whether a thread prepares prompts while the model reads others
@@ -84,7 +88,10 @@ class LanguageModelJudge(Voter):
 
     @property
     def key(self) -> str:
-        return f"{self.weights.key}:{self.precision}:{self.rule}"
+        rule = self.rule
+        if self.threshold is not None:
+            rule = f"likelier={self.threshold:.12g}"
+        return f"{self.weights.key}:{self.precision}:{rule}"
 
     @property
     def precision(self) -> str:
@@ -98,15 +105,21 @@ class LanguageModelJudge(Voter):
             return f"a GPU (--device cuda), {elsewhere}"
         return elsewhere
 
-    def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
+    def answer(
+        self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
+    ) -> Iterator[Answered | AnsweredBy]:
         """Vote on each pair, in batches of prompts of equal length, the shortest texts first."""
         self.load()
         lengths = np.array([len(text) for text in texts])[pairs[:, 0]]
         pools = np.split(np.argsort(lengths, kind="stable"), range(self.pool, len(pairs), self.pool))
         tokenized = ((pool, self.tokens(texts, questions, pairs[pool])) for pool in pools)
         for pool, prompts in self._prepared(tokenized):
-            for rows, codes in self._votes(prompts, pairs[pool, 0]):
-                yield pool[rows], np.array(codes, dtype=np.int8)
+            for rows, readings in self._votes(prompts, pairs[pool, 0]):
+                if self.threshold is None:
+                    yield pool[rows], np.array(readings, dtype=np.int8)
+                else:
+                    margins = np.array(readings, dtype=np.float64)
+                    yield pool[rows], (margins > self.threshold).astype(np.int8), margins
 
     def replies(self, prompts: Sequence[str], max_new_tokens: int) -> Iterator[tuple[int, str | None]]:
         """Yield each prompt's index with the reply to it, the shortest prompts first.
@@ -186,6 +199,8 @@ class LanguageModelJudge(Voter):
         self._voting = self._replying
         if type(model).__name__ == "T5ForConditionalGeneration":
             self._voting = LeanT5(model)
+        if self.threshold is not None:
+            self._words = [self._tokens_of("yes"), self._tokens_of("no")]
         self._plan_batches()
         self._model = model
 
@@ -279,8 +294,24 @@ class LanguageModelJudge(Voter):
         tokenized = self._tokenizer(list(prompts), add_special_tokens=self.adds_special_tokens)
         return cast("list[Ids]", tokenized["input_ids"])
 
-    def _votes(self, prompts: Sequence[Ids], texts: Any) -> Iterator[tuple[Any, list[int]]]:
-        """Yield numbers of prompts and their votes, batch by batch; `texts` gives the number of each prompt's text."""
+    def _tokens_of(self, word: str) -> Ids:
+        """Return the tokens that spell a word, in any case and with blanks around it."""
+        tokens = []
+        for piece, token in self._tokenizer.get_vocab().items():
+            if piece.lower().endswith(word) and self._text([token]).strip().lower() == word:
+                tokens.append(token)
+        if not tokens:
+            raise JudgeUnavailable(
+                f"The tokenizer of the judge {short_repr(self.weights.name)} has no token {word!r}; expected one, to "
+                "compare yes with no. Name the model without 'likelier:'."
+            )
+        return tokens
+
+    def _votes(self, prompts: Sequence[Ids], texts: Any) -> Iterator[tuple[Any, list[float]]]:
+        """Yield numbers of prompts and what `_decide` returns for them, batch by batch.
+
+        `texts` gives the number of each prompt's text.
+        """
         for rows, block in self._prepared(self._blocks(prompts)):
             yield rows, self._in_memory(lambda part: self._decide(self._voting.begin(part)), block)
 
@@ -322,15 +353,22 @@ class LanguageModelJudge(Voter):
         first, second = block.tensor_split(2)
         return self._in_memory(decode, first) + self._in_memory(decode, second)
 
-    def _decide(self, begun: tuple[Any, Any]) -> list[int]:
-        """Return the votes' codes for a batch; each reply is decoded only until the rule has read it."""
+    def _decide(self, begun: tuple[Any, Any]) -> list[float]:
+        """Return the votes' codes for a batch; each reply is decoded only until the rule has read it.
+
+        With a threshold, return log P(yes) - log P(no) of the first tokens.
+        """
+        if self.threshold is not None:
+            logits, _ = begun
+            yes, no = (logits[:, tokens].float().logsumexp(-1) for tokens in self._words)
+            return cast("list[float]", (yes - no).tolist())
         rule = RULES[self.rule]
 
         @cache  # most replies of a batch are the same
         def read(tokens: Reply, ended: bool) -> int | None:
             return rule(self._text(tokens), ended)
 
-        return self._generate(self._voting, begun, read, MAX_NEW_TOKENS)
+        return list(self._generate(self._voting, begun, read, MAX_NEW_TOKENS))
 
     def _generate(
         self,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import JudgeUnavailable, needs
-from halluscope.judging.judge import Answered, Pairs, Voter
+from halluscope.judging.judge import AnsweredBy, Pairs, Voter
 from halluscope.judging.questions import Question
 
 # The least number of questions, approximately, that a worker gets at a time
@@ -167,7 +167,9 @@ class RayPool(Voter):
     def key(self) -> str:
         return str(self._key)
 
-    def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
+    def answer(
+        self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
+    ) -> Iterator[AnsweredBy]:
         """Vote on each pair once; yield shares as the workers return them."""
         for key in self.pool.each(attrgetter("key")):
             if key != self.key:
@@ -197,9 +199,12 @@ class RayPool(Voter):
 
 def _votes(
     judge: Voter, rows: NDArray[np.int64], texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
-) -> Answered:
+) -> AnsweredBy:
     """Return a judge's votes on a share, of which the pairs have these numbers among all pairs."""
     codes = np.empty(len(rows), dtype=np.int8)
+    margins = np.full(len(rows), np.nan)
     for batch in judge.answer(texts, questions, pairs):
         codes[batch[0]] = batch[1]
-    return rows, codes
+        if len(batch) == 3:
+            margins[batch[0]] = batch[2]
+    return rows, codes, margins
