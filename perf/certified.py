@@ -11,10 +11,10 @@ the bias of the judge's difference and of the corrected one; and half the width 
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
-from itertools import product
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,19 +33,45 @@ RATES = {"5 % wrong": 0.05, "20 % wrong": 0.2}
 WORSE = {"equal": 1.0, "different": 1.5}
 MARKED = ("both", "the first", "a third")
 SIZES = ((500, 100), (4000, 300))
-HEADER = (
-    "verdicts",
-    "models",
-    "marks of",
-    "responses",
-    "marked",
-    "difference held",
-    "score held",
-    "raw bias",
-    "bias",
-    "half width",
-)
-TRUTH_OF = 1_000_000
+TRUTH_OF = 1_000_000  # responses, of which the true scores are
+
+
+@dataclass(frozen=True)
+class Case:
+    kind: str
+    models: str
+    marked: str
+    responses: int
+    sample: int
+
+
+@dataclass(frozen=True)
+class Graded:
+    """Responses [responses]: the parts of the score by people and by the judge, and its whole."""
+
+    by_people: Floats
+    by_judge: Floats
+    whole: Floats
+
+    @property
+    def true_score(self) -> float:
+        return float(self.by_people.sum() / self.whole.sum())
+
+    @property
+    def raw_score(self) -> float:
+        return float(self.by_judge.sum() / self.whole.sum())
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The differences of two models in one draw of responses, and the ends of two intervals."""
+
+    raw: float
+    value: float
+    low: float
+    high: float
+    low_of_second: float
+    high_of_second: float
 
 
 def main() -> None:
@@ -56,76 +82,86 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--workers", type=int)
     options = parser.parse_args()
-    cases = list(product(KINDS, WORSE, MARKED, SIZES))
     with ProcessPoolExecutor(options.workers) as workers:
-        rows = workers.map(partial(measure, runs=options.runs), *zip(*cases, strict=True))
-        print(tabulate(rows, HEADER, floatfmt=(*[""] * 5, ".1f", ".1f", ".3f", ".3f", ".3f")))
+        measured = [workers.submit(measure, case, options.runs) for case in cases()]
+        lines = [line.result() for line in measured]
+    floats = [""] * 5 + [".1f", ".1f", ".3f", ".3f", ".3f"]
+    print(tabulate(lines, headers="keys", floatfmt=floats))
 
 
-def measure(
-    kind: str, models: str, marked: str, sizes: tuple[int, int], runs: int
-) -> tuple[str | int | float, ...]:
-    """Return a row of the table."""
+def cases() -> Iterator[Case]:
+    for kind in KINDS:
+        for models in WORSE:
+            for marked in MARKED:
+                for responses, sample in SIZES:
+                    yield Case(kind, models, marked, responses, sample)
+
+
+def measure(case: Case, runs: int) -> dict[str, Any]:
+    """Return a line of the table."""
     random = np.random.default_rng(0)
-    rows, sample = sizes
-    worse = WORSE[models]
+    worse = WORSE[case.models]
     images = Images(random, TRUTH_OF)
-    true = []
-    for times in (1.0, worse):
-        part, _, whole = images.graded(random, kind, times)
-        true.append(part.sum() / whole.sum())
-    found = []
-    for run in range(runs):
-        found.append(one_pair(random, kind, worse, marked, rows, sample, run))
-    raw, value, low, high, low_of_second, high_of_second = np.array(found).T
-    truth = true[0] - true[1]
-    held = 100 * ((low <= truth) & (truth <= high)).mean()
-    score_held = 100 * ((low_of_second <= true[1]) & (true[1] <= high_of_second)).mean()
-    width = (high - low).mean() / 2
-    biases = (raw.mean() - truth, value.mean() - truth)
-    return (kind, models, marked, rows, sample, held, score_held, *biases, width)
+    true_first = images.graded(random, case.kind, 1.0).true_score
+    true_second = images.graded(random, case.kind, worse).true_score
+    truth = true_first - true_second
+    draws = [draw_pair(random, case, run) for run in range(runs)]
+    return {
+        "verdicts": case.kind,
+        "models": case.models,
+        "marks of": case.marked,
+        "responses": case.responses,
+        "marked": case.sample,
+        "difference held": 100 * np.mean([draw.low <= truth <= draw.high for draw in draws]),
+        "score held": 100
+        * np.mean([draw.low_of_second <= true_second <= draw.high_of_second for draw in draws]),
+        "raw bias": np.mean([draw.raw for draw in draws]) - truth,
+        "bias": np.mean([draw.value for draw in draws]) - truth,
+        "half width": np.mean([draw.high - draw.low for draw in draws]) / 2,
+    }
 
 
-def one_pair(
-    random: np.random.Generator, kind: str, worse: float, marked: str, rows: int, sample: int, seed: int
-) -> Sequence[float]:
-    """Return the judge's and the corrected difference of one draw, and the ends of two intervals."""
-    images = Images(random, rows)
-    first = images.graded(random, kind, 1.0)
-    second = images.graded(random, kind, worse)
-    of_sheets = [first]
-    is_own = [True, False]
-    sheet_of = [0, 0]
-    if marked == "both":
-        of_sheets = [first, second]
-        is_own = [True, True]
-        sheet_of = [0, 1]
-    elif marked == "a third":
-        of_sheets = [Images(random, rows).graded(random, kind, 1.0)]
-        is_own = [False, False]
-    sheets = [mark(random, *graded, sample) for graded in of_sheets]
-    judged = []
-    raw = []
-    for (_, said, whole), sheet, own in zip((first, second), sheet_of, is_own, strict=True):
-        judged.append(Judged(said, whole, images.clusters, sheet, own))
-        raw.append(said.sum() / whole.sum())
-    corrected = corrected_scores(judged, sheets, KINDS[kind], Bootstrap(400, seed))
-    ends = np.quantile(corrected.both[:, 0] - corrected.both[:, 1], [0.025, 0.975])
-    ends_of_second = np.quantile(corrected.both[:, 1], [0.025, 0.975])
-    value = corrected.values[0, 0] - corrected.values[0, 1]
-    return (raw[0] - raw[1], value, *ends, *ends_of_second)
+def draw_pair(random: np.random.Generator, case: Case, seed: int) -> Draw:
+    """Draw responses of two models, and marks, and correct the difference."""
+    images = Images(random, case.responses)
+    first = images.graded(random, case.kind, 1.0)
+    second = images.graded(random, case.kind, WORSE[case.models])
+    marked = [first]
+    sheet_of_second = 0
+    if case.marked == "both":
+        marked = [first, second]
+        sheet_of_second = 1
+    elif case.marked == "a third":
+        marked = [Images(random, case.responses).graded(random, case.kind, 1.0)]
+    sheets = [mark(random, graded, case.sample) for graded in marked]
+    judged = [
+        Judged(first.by_judge, first.whole, images.clusters, 0, case.marked != "a third"),
+        Judged(second.by_judge, second.whole, images.clusters, sheet_of_second, case.marked == "both"),
+    ]
+    corrected = corrected_scores(judged, sheets, KINDS[case.kind], Bootstrap(400, seed))
+    low, high = np.quantile(corrected.both[:, 0] - corrected.both[:, 1], [0.025, 0.975])
+    low_of_second, high_of_second = np.quantile(corrected.both[:, 1], [0.025, 0.975])
+    return Draw(
+        raw=first.raw_score - second.raw_score,
+        value=corrected.values[0, 0] - corrected.values[0, 1],
+        low=low,
+        high=high,
+        low_of_second=low_of_second,
+        high_of_second=high_of_second,
+    )
 
 
-def mark(random: np.random.Generator, part: Floats, said: Floats, whole: Floats, sample: int) -> Marks:
+def mark(random: np.random.Generator, graded: Graded, sample: int) -> Marks:
     """Let people mark a sample that was drawn by the judge's verdicts."""
-    _, value_of, sizes = np.unique(said, return_inverse=True, return_counts=True)
-    wanted = samples.allot(sizes, sample)
+    _, verdict_of_row, sizes = np.unique(graded.by_judge, return_inverse=True, return_counts=True)
+    allotted = samples.allot(sizes, sample)
     drawn = []
-    for value, count in enumerate(wanted):
-        drawn.append(random.permutation(np.flatnonzero(value_of == value))[:count])
+    for verdict, count in enumerate(allotted):
+        own = random.permutation(np.flatnonzero(verdict_of_row == verdict))
+        drawn.append(own[:count])
     rows = np.concatenate(drawn)
-    chances = (wanted / sizes)[value_of[rows]]
-    return Marks(said[rows], part[rows], whole[rows], chances)
+    chances = (allotted / sizes)[verdict_of_row[rows]]
+    return Marks(graded.by_judge[rows], graded.by_people[rows], graded.whole[rows], chances)
 
 
 class Images:
@@ -136,27 +172,24 @@ class Images:
         self.hard = random.random(self.clusters.max() + 1)[self.clusters]
         self.nouns = random.integers(2, 7, size=rows)
 
-    def graded(self, random: np.random.Generator, kind: str, times: float) -> tuple[Floats, Floats, Floats]:
-        """Return what people say of a model's responses, what the judge says, and each response's weight.
-
-        The model is so many `times` as often wrong as the first.
-        """
+    def graded(self, random: np.random.Generator, kind: str, times: float) -> Graded:
+        """Return a model's responses; it is so many `times` as often wrong as the first."""
         rows = len(self.hard)
         most = KINDS[kind]
         if kind == "nouns":
             true = random.binomial(self.nouns, 0.2 * times * self.hard)
             said = random.binomial(true, 0.9) + random.binomial(self.nouns - true, 0.05)
-            return true.astype(float), said.astype(float), self.nouns.astype(float)
+            return Graded(true.astype(float), said.astype(float), self.nouns.astype(float))
         whole = np.ones(rows)
         if most == 1:
             rate = np.minimum(1.0, 2 * RATES[kind] * times * self.hard)
             is_wrong = random.random(rows) < rate
             errs = random.random(rows) < np.where(is_wrong, 0.12, 0.04)
-            return is_wrong.astype(float), (is_wrong ^ errs).astype(float), whole
+            return Graded(is_wrong.astype(float), (is_wrong ^ errs).astype(float), whole)
         middle = most * (0.8 - 0.5 * times * self.hard)
         true = np.clip(np.round(random.normal(middle, most / 4)), 0, most)
         said = np.clip(true + random.choice([-2, -1, 0, 0, 0, 0, 1, 1], size=rows), 0, most)
-        return true, said, whole
+        return Graded(true, said, whole)
 
 
 if __name__ == "__main__":

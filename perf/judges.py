@@ -34,10 +34,11 @@ from halluscope.files.opening import json_rows
 from halluscope.reporting.tables import Number
 from halluscope.studies.thresholds import SHARES
 
-BEGIN, END = "<!-- judges: begin -->", "<!-- judges: end -->"
+BEGIN = "<!-- judges: begin -->"
+END = "<!-- judges: end -->"
 QUESTION = "Does the text explicitly mention {a/an} {x} is in the image?"
 RATES = ("false_yes", "false_no", "wrong_yes")
-HEADER = ("marks", "judge", "kind", "mentions", "people: yes", *SHARES, *RATES, "silent")
+HEADER = ("marks", "judge", "kind", "mentions", "people: yes") + SHARES + RATES + ("silent",)
 
 
 @dataclass(frozen=True)
@@ -122,26 +123,31 @@ def rows(marks: Marks, how: Sequence[str]) -> Iterator[str]:
     """Yield a line for all marks, one for each kind, and one for the chosen threshold, if there is one."""
     content = certified(marks, how)
     if content is None:
-        yield row_of([marks.name, name_of(how[1]), "-", "cannot be asked", *[""] * (len(HEADER) - 4)])
+        yield row_of([marks.name, name_of(how[1]), "-", "cannot be asked"])
         return
     judge = name_of(content["judges"][0])
     for kind in ("all", *marks.kinds):
         rate = content["rates"][kind]
         cells = [marks.name, judge, kind, str(rate["mentions"]), str(rate["right"])]
-        cells += [printed(rate, score) for score in (*SHARES, *RATES)]
-        cells.append("-" if marks.dataset is None else str(Number(rate["silent"])))
+        for score in SHARES + RATES:
+            cells.append(printed(rate, score))
+        silent = "-"
+        if marks.dataset:
+            silent = str(Number(rate["silent"]))
+        cells.append(silent)
         yield row_of(cells)
     threshold = content["threshold"]
     if threshold:
         kind = f"other half, threshold {threshold['threshold']:.2f}"
         cells = [marks.name, judge, kind, str(threshold["measured_on"]), ""]
         cells += [printed(threshold, score) for score in SHARES]
-        yield row_of([*cells, *[""] * (len(HEADER) - len(cells))])
+        yield row_of(cells)
 
 
 def certified(marks: Marks, how: Sequence[str]) -> dict[str, Any] | None:
     """Return what `study certify` says as JSON; None, with its message on stderr, if the judge cannot be asked."""
-    words = ["study", "certify", str(marks.path), "--marks", marks.name, *how, "--json"]
+    words = ["study", "certify", str(marks.path), "--marks", marks.name, "--json"]
+    words += how
     if marks.dataset:
         words += ["--dataset", str(marks.dataset)]
     said = io.StringIO()
@@ -175,8 +181,10 @@ def printed(rate: dict[str, Any], score: str) -> str:
 
 
 def row_of(cells: Sequence[str]) -> str:
-    """Return a row of Markdown."""
-    return re.sub(r"\s+", " ", f"| {' | '.join(cells)} |")
+    """Return a row of Markdown; cells that lack at its end are empty."""
+    lacking = [""] * (len(HEADER) - len(cells))
+    row = " | ".join(list(cells) + lacking)
+    return re.sub(r"\s+", " ", f"| {row} |")
 
 
 if __name__ == "__main__":

@@ -39,11 +39,11 @@ def count_equal(votes: NDArray[np.int8], judges: Sequence[str]) -> dict[str, Equ
     counts = {judge: EqualVotes() for judge in judges}
     for first, second in combinations(range(len(judges)), 2):
         for question in range(questions):
-            one = first * questions + question
-            other = second * questions + question
-            pairs = np.count_nonzero(is_asked[one] & is_asked[other])
-            equal = np.count_nonzero(is_yes[one] & is_yes[other])
-            equal += np.count_nonzero(is_no[one] & is_no[other])
+            of_first = first * questions + question
+            of_second = second * questions + question
+            pairs = np.count_nonzero(is_asked[of_first] & is_asked[of_second])
+            equal = np.count_nonzero(is_yes[of_first] & is_yes[of_second])
+            equal += np.count_nonzero(is_no[of_first] & is_no[of_second])
             for judge in (judges[first], judges[second]):
                 counts[judge].pairs += int(pairs)
                 counts[judge].equal += int(equal)

@@ -233,6 +233,7 @@ which they agree are compared with the objects annotated in the image.
             "yes_shares": yes_shares.shares(readings.judges),
             "equal_votes": equal_votes.shares(readings.equal),
             "unparsed": share_unparsed(rows, readings.poll),
+            "unparsed_shares": shares_unparsed(rows, readings.poll),
             "undefined_classes": int(is_undefined.sum()),
             "images": len(rows.present),
             "median_characters": float(np.median([len(text) for text in readings.responses])),
@@ -351,7 +352,8 @@ def compute(
         cell, as {judge: share}, over all other judges; a vote that is neither yes nor no equals none. Under
         ask="needed" only questions that both were asked count, which earlier votes leave open; None where there are
         none, as with one judge;
-        `unparsed`, the share of votes that are neither yes nor no (None for given votes); `images`;
+        `unparsed`, the share of votes that are neither yes nor no (None for given votes), and `unparsed_shares`, that
+        of each judge; `images`;
         `median_characters` of the responses (L of Table 1); `mean_words`, their mean length in words; `thoughts`,
         the number of responses from which a thought was removed, and `unfinished_thoughts`, of those that are a thought
         without an end; `signature`; and on request `interval`, `classes`, `per_image`.
@@ -498,8 +500,22 @@ def share_unparsed(rows: Images, poll: VoteResult) -> float | None:
     """Return the share of votes that are neither yes nor no; None for given votes."""
     if rows.votes is not None:
         return None
-    votes = int(np.count_nonzero(poll.votes != UNASKED))
-    return float(np.count_nonzero(poll.votes == OTHER) / max(1, votes))
+    return share_of_votes(poll.votes, OTHER)
+
+
+def shares_unparsed(rows: Images, poll: VoteResult) -> dict[str, float]:
+    """Return the share of each judge's votes that are neither yes nor no; {} for given votes."""
+    if rows.votes is not None:
+        return {}
+    judges = names_of_judges(rows, poll)
+    votes_by_judge = np.split(poll.votes, len(judges), axis=-1)
+    return {judge: share_of_votes(votes, OTHER) for judge, votes in zip(judges, votes_by_judge, strict=True)}
+
+
+def share_of_votes(votes: NDArray[np.int8], code: int) -> float:
+    """Return the share of a code among the votes that were asked for; 0 if there are none."""
+    asked = int(np.count_nonzero(votes != UNASKED))
+    return float(np.count_nonzero(votes == code) / max(1, asked))
 
 
 def per_image(rows: Images, readings: Readings) -> list[dict[str, list[str]]]:

@@ -79,7 +79,7 @@ def report(results: Named, **_: Any) -> Report:
     scores_header += columns
     sampled_header = ["responses", "cells"]
     sampled_header += columns
-    judges_header = ["responses", "judge", "yes if present", "yes if absent", "equal votes"]
+    judges_header = ["responses", "judge", "yes if present", "yes if absent", "equal votes", "unreadable"]
     overview = [
         table(best, scores_header, intervals=("f0.5_cls",)),
         Table("sampled", sampled_header, _sampled(best, columns), left=2),
@@ -152,13 +152,15 @@ def notes(result: Values) -> list[str]:
 
 
 def _judges(results: Named) -> list[list[Cell]]:
-    """Return a row per judge of each result: how often it says yes, and votes as the others do."""
+    """Return a row per judge of each result: how often it says yes, votes as the others do, and cannot be read."""
     rows: list[list[Cell]] = []
     for name, result in results:
         equal = result.get("equal_votes", {})
+        unreadable = result.get("unparsed_shares", {})
         for judge, yes in result.get("yes_shares", {}).items():
             row: list[Cell] = [name, one_line(judge, LONGEST_NAME)]
-            row += [share(yes["present"]), share(yes["absent"]), share(equal.get(judge))]
+            row += [share(yes["present"]), share(yes["absent"])]
+            row += [share(equal.get(judge)), share(unreadable.get(judge))]
             rows.append(row)
     return rows
 
