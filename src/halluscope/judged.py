@@ -335,7 +335,7 @@ class Judged(RowsMetric):
 
     def _by_length(self, rows: Any, readings: Readings, options: Any) -> dict[str, dict[str, float]]:
         """Return by how much mean ratings rise per 100 words of a response."""
-        hundreds = np.array(lengths.words(readings.texts)) / 100
+        words = np.array(lengths.words(readings.texts), dtype=float)
         cluster = self.clusters(rows)
         level = options.level if options.bootstrap else None
         by_repeat = [self.adds(values) for values in readings.verdicts.each()]
@@ -348,7 +348,8 @@ class Judged(RowsMetric):
             values = np.stack([adds[name].values for adds in by_repeat])
             rating = ratio(np.where(counts, values, 0).sum(axis=0), counts.sum(axis=0))
             is_rated = counts.any(axis=0)
-            slopes[name] = slope(hundreds[is_rated], rating[is_rated], cluster[is_rated], level)
+            by_word = slope(words[is_rated], rating[is_rated], cluster[is_rated], level)
+            slopes[name] = {end: 100 * value for end, value in by_word.items()}
         return slopes
 
     def _counts(self, rows: Sequence[Any], total: Counts) -> dict[str, dict[str, float | None]]:

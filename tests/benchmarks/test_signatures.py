@@ -153,7 +153,8 @@ CASES = {
     "mmhal": OF_VERDICTS | Options(moves={"prompts": "authors", "reading": "official", "ratings": 1}),
     "gavie": OF_VERDICTS | Options(moves={"prompts": "authors", "ratings": {"relevancy": 1, "accuracy": 1}}),
     "haloquest": OF_VERDICTS | Options(moves={"prompts": "authors", "ratings": True}),
-    "llava_bench": OF_VERDICTS | Options(moves={"ratings": (8, 6)}, elsewhere={"prompts", "rule"}),
+    "llava_bench": OF_VERDICTS
+    | Options(moves={"ratings": (8, 6), "both_orders": True}, elsewhere={"prompts", "rule"}),
     "hallusionbench": OF_VERDICTS
     | Options(
         moves={

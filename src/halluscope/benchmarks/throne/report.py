@@ -79,11 +79,10 @@ def report(results: Named, **_: Any) -> Report:
     scores_header += columns
     sampled_header = ["responses", "cells"]
     sampled_header += columns
-    judges_header = ["responses", "judge", "yes if present", "yes if absent", "equal votes", "unreadable"]
     overview = [
         table(best, scores_header, intervals=("f0.5_cls",)),
         Table("sampled", sampled_header, _sampled(best, columns), left=2),
-        Table("judges", judges_header, _judges(best), left=2),
+        _judges(best),
     ]
     remarks = {}
     for name, result in results:
@@ -151,8 +150,20 @@ def notes(result: Values) -> list[str]:
     return lines
 
 
-def _judges(results: Named) -> list[list[Cell]]:
-    """Return a row per judge of each result: how often it says yes, votes as the others do, and cannot be read."""
+def _judges(results: Named) -> Table:
+    """Return a row per judge of each result: how often it says yes, votes as the others do, and cannot be read.
+
+    The last two are left out where there is nothing to say: of a single judge, and if all votes can be read.
+    """
+    has_others = any(
+        is_defined(equal) for _, result in results for equal in result.get("equal_votes", {}).values()
+    )
+    has_unread = any(result.get("unparsed") for _, result in results)
+    header = ["responses", "judge", "yes if present", "yes if absent"]
+    if has_others:
+        header.append("equal votes")
+    if has_unread:
+        header.append("unreadable")
     rows: list[list[Cell]] = []
     for name, result in results:
         equal = result.get("equal_votes", {})
@@ -160,9 +171,12 @@ def _judges(results: Named) -> list[list[Cell]]:
         for judge, yes in result.get("yes_shares", {}).items():
             row: list[Cell] = [name, one_line(judge, LONGEST_NAME)]
             row += [share(yes["present"]), share(yes["absent"])]
-            row += [share(equal.get(judge)), share(unreadable.get(judge))]
+            if has_others:
+                row.append(share(equal.get(judge)))
+            if has_unread:
+                row.append(share(unreadable.get(judge)))
             rows.append(row)
-    return rows
+    return Table("judges", header, rows, left=2)
 
 
 def _further(result: Values) -> Iterator[str]:
