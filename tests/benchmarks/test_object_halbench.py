@@ -25,7 +25,7 @@ from halluscope.reporting import published
 from halluscope.signature import keys_of
 from halluscope.vocabularies import load
 from tests import small_datasets
-from tests.benchmarks.test_hostile_responses import judge_of
+from tests.benchmarks.test_judged import judge_of
 from tests.fake_judge import obedient
 from tests.scripted_server import reply
 
