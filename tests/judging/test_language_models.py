@@ -43,7 +43,7 @@ def pairs(texts):
 
 def collect(judge, texts, pairs, questions=QUESTIONS) -> np.ndarray:
     codes = np.full(len(pairs), UNASKED)
-    for rows, given in judge.answer(texts, questions, pairs):
+    for rows, given, *_ in judge.answer(texts, questions, pairs):
         assert (codes[rows] == UNASKED).all(), "a pair was answered twice"
         codes[rows] = given
     return codes
