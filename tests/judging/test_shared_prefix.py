@@ -32,7 +32,7 @@ def logits(judge):
     judge._decide = keep
     table = None
     try:
-        for rows, given in judge.answer(TEXTS, QUESTIONS, PAIRS):
+        for rows, given, *_ in judge.answer(TEXTS, QUESTIONS, PAIRS):
             assert (codes[rows] == -1).all()
             codes[rows] = given
             table = torch.empty(len(PAIRS), found[0].shape[1]) if table is None else table
