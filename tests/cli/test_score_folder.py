@@ -94,3 +94,27 @@ def test_responses_that_cannot_be_scored_together_say_why(upstream, tmp_path, mo
     ratings = ["--dataset", "llava_bench", "--ratings", bench / "reviews/llava-v1.5-7b-eval1.jsonl"]
     ran("score llava_bench --responses", bench / "answers/llava-v1.5-7b.jsonl", *ratings)
     assert "ratings of other responses" in refused("score llava_bench --responses other.jsonl", *ratings)
+
+
+def test_a_folder_per_model_names_the_models(upstream, tmp_path, monkeypatch, capsys):
+    """Files named alike in each model's folder make one row per model, also with a file per sampling of POPE."""
+    monkeypatch.chdir(tmp_path)
+    halluscope.build("pope", upstream / "pope")
+    halluscope.build("mme", upstream / "mme/mme_benchmark.jsonl")
+    files = {"mme.jsonl": upstream / "mme/mme_benchmark.jsonl"}
+    for sampling in ("random", "popular", "adversarial"):
+        files[f"pope_{sampling}.jsonl"] = upstream / f"pope/coco/coco_pope_{sampling}.json"
+    for model in ("one", "other"):
+        (tmp_path / "files" / model).mkdir(parents=True)
+        for name, questions in files.items():
+            rows = [json.loads(line) for line in questions.read_text().splitlines()]
+            for number, row in enumerate(rows):
+                row["response"] = ("Yes", "No", "No")[number % 3]
+            (tmp_path / "files" / model / name).write_text("\n".join(map(json.dumps, rows)))
+    assert cli.main(["score", "--responses", "files", "--out", "runs"]) == 0
+    assert "one=files/one/mme.jsonl other=files/other/mme.jsonl --dataset mme" in capsys.readouterr().out
+    table = halluscope.table("runs")
+    assert {name: sorted(row) for name, row in table.items()} == {
+        "one": ["mme/hallucination", "pope/accuracy"],
+        "other": ["mme/hallucination", "pope/accuracy"],
+    }

@@ -481,10 +481,11 @@ def test_a_grader_that_never_keeps_the_form_is_not_asked_everything(serve, tmp_p
         r"else \('Well, Is it \d+\?!', .*\)\. .* replies in JSON with verdict and reason; or "
         r"ask the other 250 too, with 0.5 or more \(--max-failed"
     )
-    for _ in range(2):
-        with pytest.raises(JudgingFailed, match=message):
+    for is_second in (False, True):
+        with pytest.raises(JudgingFailed, match=message) as caught:
             collect_verdicts(asked, judge_of(server), cache=Cache(tmp_path / "answers.sqlite"))
         assert sorted(server.prompts) == sorted(prompts[:50])
+        assert ("50 unreadable replies were kept from before" in str(caught.value)) == is_second
     with pytest.warns(UserWarning, match="300 of 300 prompts have no readable verdict"):
         collect_verdicts(asked, judge_of(server), cache=Cache(tmp_path / "answers.sqlite"), max_failed=1)
     assert sorted(server.prompts) == sorted(prompts)

@@ -60,7 +60,7 @@ def score_folder(
     failed = []
     for group in groups:
         words = ["score", group.name, "--responses"]
-        words += models_of(group)
+        words += words_of_models(group, groups, responses)
         words += group.words
         words += ["--out", str(out / place(group, groups))]
         say(f"{typed(words)}\n")
@@ -165,28 +165,67 @@ def words_after_files(inspection: Inspection, judge: str) -> Iterator[str]:
         yield judge if word == JUDGE else word
 
 
-def models_of(group: Group) -> list[str]:
-    """Return a word for each model: its file; or NAME=FILE,FILE for files that only the name of a part tells apart."""
+@dataclass
+class Model:
+    """One LVLM's responses to a benchmark."""
+
+    folder: Path
+    name: str  # of its files, without the name of a part
+    files: dict[str, Path] = field(default_factory=dict)  # by the part of the dataset; "" for all of it
+
+
+def words_of_models(group: Group, groups: Sequence[Group], top: Path) -> list[str]:
+    """Return a word for each LVLM: its file; or NAME=FILE,FILE if it has one per part, or its folder names it."""
+    models = models_of(group)
+    alone = []
+    named = []
+    for model in models:
+        name = name_among(model, models, groups, top)
+        texts = [str(file) for file in model.files.values()]
+        has_name = len(texts) > 1 or name != model.name
+        if not has_name or any("," in text for text in texts) or "=" in name:
+            alone += texts
+        else:
+            named.append(f"{name}={','.join(texts)}")
+    return alone + named
+
+
+def models_of(group: Group) -> list[Model]:
+    """Return the LVLMs of a benchmark; files that only the name of a part tells apart are one LVLM's."""
     parts: list[str] = []
     for values in registry.first_dataset(registry.benchmark(group.name)).also.values():
         parts += values
-    by_name: dict[str, dict[str, Path]] = {}  # name without the part -> part -> file
-    alone = []
+    models = []
+    in_parts: dict[tuple[Path, str], Model] = {}
     for file in group.files:
         part = part_in(file, parts)
+        if not part:
+            models.append(Model(file.parent, plain_name(file), {part: file}))
+            continue
         name = name_without(file, part)
-        if not part or part in by_name.get(name, {}):
-            alone.append(str(file))
+        model = in_parts.setdefault((file.parent, name), Model(file.parent, name))
+        if part in model.files:
+            models.append(Model(file.parent, plain_name(file), {part: file}))
         else:
-            by_name.setdefault(name, {})[part] = file
-    words = []
-    for name, files in by_name.items():
-        texts = [str(file) for file in files.values()]
-        if len(texts) == 1 or any("," in text for text in texts) or "=" in name:
-            alone += texts
-        else:
-            words.append(f"{name}={','.join(texts)}")
-    return alone + words
+            model.files[part] = file
+    for model in in_parts.values():
+        if len(model.files) == 1:
+            model.name = plain_name(*model.files.values())
+    return models + list(in_parts.values())
+
+
+def name_among(model: Model, models: Sequence[Model], groups: Sequence[Group], top: Path) -> str:
+    """Name an LVLM: by its files; or by its folder, if others have files of that name and each folder is one LVLM's."""
+    folders = [other.folder for other in models]
+    names = [other.name for other in models]
+    if names.count(model.name) == 1 or model.folder == top:
+        return model.name
+    benchmarks = [group.name for group in groups if any(file.parent == model.folder for file in group.files)]
+    if len(benchmarks) > 1 and folders.count(model.folder) == 1:
+        return str(model.folder.relative_to(top))
+    if len(model.files) > 1:
+        return f"{model.folder.name}/{model.name}"
+    return model.name  # `score` puts folders before names that are alike
 
 
 def part_in(file: Path, parts: Iterable[str]) -> str:

@@ -78,6 +78,7 @@ class AskingReplies(Asking[Request]):
     ) -> None:
         super().__init__(judge, cache, progress)
         self.replies: dict[Request, str] = {}
+        self._kept: Collection[Request] = ()  # those with a reply from before
         self._specs = specs
         self._requests: list[Request] = []
         self._max_failed = max_failed
@@ -88,6 +89,7 @@ class AskingReplies(Asking[Request]):
         self.replies = {}
         if self.cache:
             self.replies = self.cache.replies(self.key, self._requests)
+            self._kept = frozenset(self.replies)
             if self.cache.is_read:
                 return []
         missing = [request for request in self._requests if request not in self.replies]
@@ -162,6 +164,7 @@ class AskingReplies(Asking[Request]):
             if verdict is None:
                 reading.unreadable.append(reply)
                 reading.refusals.append(spec.refusal(reply))
+                reading.unreadable_before += request in self._kept
         return reading
 
 
@@ -174,6 +177,7 @@ class Reading:
     verdicts: dict[Request, Any] = field(default_factory=dict)  # of each reply; None if it is unreadable
     unreadable: list[str] = field(default_factory=list)  # the replies that are
     refusals: list[Refusal | None] = field(default_factory=list)  # why each of these is
+    unreadable_before: int = 0  # how many of these were kept from before
 
     @property
     def silent(self) -> int:
@@ -201,6 +205,12 @@ class Reading:
         allow = "Allow"
         if self.silent:
             allow = "Run again to ask for the missing replies (kept ones are not asked again); allow"
+        again = ""
+        if self.unreadable_before:
+            again = (
+                f"{self.unreadable_before:,} unreadable replies were kept from before: if the judge is another one now, "
+                "ask again (--fresh, in Python fresh). "
+            )
         form = "as the prompt asks"
         if schema:
             form = f"in JSON with {' and '.join(schema['properties'])}"
@@ -208,6 +218,6 @@ class Reading:
         if self.unasked:
             last = f"ask the other {self.unasked:,} too, with {HALF:g} or more"
         return (
-            f"{allow} longer replies (--max-tokens, in Python max_tokens) if they were cut off; use a judge that "
+            f"{again}{allow} longer replies (--max-tokens, in Python max_tokens) if they were cut off; use a judge that "
             f"replies {form}; or {last}"
         )
