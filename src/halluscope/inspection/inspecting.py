@@ -44,6 +44,7 @@ NONE = "no rows"
 
 # The columns of a right answer and of a verdict
 GOLD = ("label", "gold", "answer", "gt_answer", "ground_truth", "target")
+MODELS = ("model_id", "model", "model_name")
 JUDGED = ("rating", "judge_text", "verdict", "correctness")
 
 # The columns where a row's id is looked for
@@ -497,6 +498,11 @@ def _odd(table: Table, column: str) -> dict[str, int]:
         "lists of one text": sum(isinstance(cell, list) for cell in table.cells(column)),
         f"other columns of texts ({shown})": len(set(beside) - set(GOLD)),
     }
+    model = _first_present(MODELS, names)
+    if model:
+        models = {str(cell) for cell in table.cells(model) if cell is not None}
+        if len(models) > 1:
+            odd[f"LVLMs in the column {model}, which need a file each"] = len(models)
     return {oddity: count for oddity, count in odd.items() if count}
 
 

@@ -118,5 +118,8 @@ def benchmark_of(runs: Mapping[str, Run]) -> Benchmark:
     """Return the benchmark of all runs."""
     benchmarks = {run.benchmark.name: run.benchmark for run in runs.values()}
     if len(benchmarks) > 1:
-        raise RunError(f"The runs are of {', '.join(benchmarks)}; expected runs of one benchmark.")
+        raise RunError(
+            f"The runs are of {', '.join(benchmarks)}; expected runs of one benchmark. Name only those of one; "
+            "`halluscope table` shows several benchmarks side by side."
+        )
     return next(iter(benchmarks.values()))

@@ -233,7 +233,7 @@ def make_version(order: Order, file: Path) -> Path:
     """Build pope of another version of the questions."""
     out = order.target(f"pope_{file.stem}")
     questions = load([str(file)])
-    numbers = {"configs": {"default": counts(questions)}}
+    numbers = {"configs": {"default": counts(questions)}, "rows": len(questions)}
     sources = {"questions": Fetched(file, sha256_of(file), published=False)}
     return order.save(out, [table(questions)], numbers, sources, complete=False)
 
