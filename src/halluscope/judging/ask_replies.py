@@ -208,8 +208,8 @@ class Reading:
         again = ""
         if self.unreadable_before:
             again = (
-                f"{self.unreadable_before:,} unreadable replies were kept from before: if the judge is another one now, "
-                "ask again (--fresh, in Python fresh). "
+                f"{self.unreadable_before:,} unreadable replies were kept from before: if the judge is another one "
+                "now, ask again (--fresh, in Python fresh). "
             )
         form = "as the prompt asks"
         if schema:
@@ -218,6 +218,6 @@ class Reading:
         if self.unasked:
             last = f"ask the other {self.unasked:,} too, with {HALF:g} or more"
         return (
-            f"{again}{allow} longer replies (--max-tokens, in Python max_tokens) if they were cut off; use a judge that "
-            f"replies {form}; or {last}"
+            f"{again}{allow} longer replies (--max-tokens, in Python max_tokens) if they were cut off; use a judge "
+            f"that replies {form}; or {last}"
         )
