@@ -91,6 +91,12 @@ def test_presets_show_what_papers_print(runs):
     assert "The preset decoding does not show the runs of mmhal." in printed
 
 
+def test_models_that_share_no_row_are_named(runs):
+    assert "No model has two runs here" in str(halluscope.table(runs[0], runs[2]))
+    assert "No model has two runs here" not in str(halluscope.table(*runs))
+    assert "No model has two runs here" not in str(halluscope.table(*runs[:2]))
+
+
 def test_latex_has_one_tabular_and_arrows(runs):
     text = written(halluscope.table(*runs, preset="preference").report, LATEX)
     assert text.count(r"\begin{tabular}") == 1

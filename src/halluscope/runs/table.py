@@ -320,6 +320,14 @@ def notes(parts: Sequence[Columns], groups: Sequence[Columns], preset: str) -> I
         left_out = [name for name in names if name not in in_preset]
         if left_out:
             yield f"The preset {preset} does not show the runs of {', '.join(left_out)}."
+    models: list[str] = []
+    for group in groups:
+        models += group.runs
+    if len(groups) > 1 and len(set(models)) == len(models):
+        yield (
+            "No model has two runs here. A model is known by the name of its responses: to put its runs into one row, "
+            "score them with `--responses NAME=FILE`."
+        )
     yield (
         "A score is highlighted if it is the best of its column, and better than the next beyond chance (paired, "
         "Holm)."
