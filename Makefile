@@ -25,7 +25,7 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-# Times halluscope against plain baselines, writes perf/results.toml and README's table, and fails below a floor; `watch`
+# Times halluscope against plain baselines, writes perf/results.toml and perf/README.md's table, and fails below a floor; `watch`
 # runs the quick ones, in about a minute.
 bench: $(VENV)/.dev
 	$(BIN)/python perf/watch.py --write

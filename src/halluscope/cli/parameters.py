@@ -74,7 +74,6 @@ File = Annotated[Path, Parameter(converter=path, metavar="FILE")]
 Folder = Annotated[Path, Parameter(converter=path, metavar="FOLDER")]
 Files = Annotated[list[Path], Parameter(converter=paths)]
 Runs = Annotated[list[Path], Parameter(converter=paths)]
-Seed = Annotated[int, Parameter(converter=whole, metavar="N")]
 Scores = Annotated[Sequence[str], Parameter(metavar="SCORE...")]
 
 

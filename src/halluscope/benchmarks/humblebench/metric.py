@@ -78,7 +78,7 @@ is read as a letter by a rule.
     )
     compared = (
         "The official parser gives the figures of the authors' metric on 1,500 simulated replies: "
-        "tests/benchmarks/test_labelled.py, golden/humblebench_official.json."
+        "tests/benchmarks/test_labelled.py, which reads golden/humblebench_official.json beside HALLUSCOPE_UPSTREAM."
     )
 
     principal = "accuracy"
