@@ -18,11 +18,12 @@ from halluscope.judging.guard import speaking
 from halluscope.judging.judge import MAX_TOKENS
 from halluscope.judging.options import ASKING, VerdictOptions, judge_option, max_tokens_option
 from halluscope.judging.verdict_prompts import Fields, Verdict, VerdictPrompt
-from halluscope.judging.verdicts import NOBODY, Criterion, from_given
+from halluscope.judging.verdicts import NOBODY, Criterion, check_rated, from_given
 from halluscope.judging.verdicts import Judged as Verdicts
 from halluscope.judging.verdicts import read_given as read_verdicts
 from halluscope.metric import Options, Scores
 from halluscope.options import check_effect, option, usual_values
+from halluscope.paths import path_of
 from halluscope.responses import lengths
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.rows_metric import RowsMetric
@@ -162,12 +163,25 @@ class Judged(RowsMetric):
 
     # The dataset's rows
 
-    def inputs(self, rows: Sequence[Any], *, ratings: Any = None, responses: str = "") -> dict[str, Any]:
-        """Return the arguments of `compute` for rows; a file or run with verdicts is read for them."""
+    def inputs(
+        self,
+        rows: Sequence[Any],
+        *,
+        ratings: Any = None,
+        responses: str = "",
+        response_texts: Sequence[str] = (),
+    ) -> dict[str, Any]:
+        """Return the arguments of `compute` for rows; a file or run with verdicts is read for them.
+
+        Args:
+            responses: the name of the responses, for errors.
+            response_texts: the responses; () if they are not known.
+        """
         if ratings is None:
             return {"references": rows}
         if isinstance(ratings, str | Path):
             ids = [row.id for row in rows]
+            check_rated(path_of(ratings), responses, dict(zip(ids, response_texts, strict=False)))
             ratings = read_verdicts(ratings, responses, ids, self.criteria, self.given_row)
         return {"references": rows, RATINGS: ratings}
 

@@ -43,7 +43,7 @@ EXPLAINED = 16 * 2**20
 FUNCTIONS = ("load", "wanted", "inputs")  # The functions in a room's module `rows` that take options
 
 # The keyword arguments of `inputs` there that are no options, but said by the responses
-OF_RESPONSES = ("responses", "answer_ids")
+OF_RESPONSES = ("responses", "answer_ids", "response_texts")
 
 # What a room may have there, and what says how its rows are found
 HOOKS = ("set_of", "version_of", "stated_row", "other_answers", "are_corrected", "whole")
@@ -231,6 +231,8 @@ def _ready(
         arguments["responses"] = matched.name
     if "answer_ids" in keywords(function):
         arguments["answer_ids"] = matched.answer_ids
+    if "response_texts" in keywords(function):
+        arguments["response_texts"] = matched.texts
     return Ready(matched, function(matched.rows, **arguments))
 
 

@@ -570,6 +570,12 @@ def test_a_run_keeps_the_verdicts_which_another_run_reads(name, tmp_path, serve,
     out = ran(*words, "--ratings", tmp_path / "kept", "--published").out
     assert "mine" in out and "Too few rows for intervals" in out
     assert not any(model in out for model, _ in published.load(name).results), "the dataset is not whole"
+    others = tmp_path / "others" / "mine.jsonl"
+    others.parent.mkdir()
+    others.write_text((tmp_path / "mine.jsonl").read_text().replace("It is", "It was"))
+    words_of_others = ["score", name, "--responses", others] + words[4:]
+    for file in (tmp_path / "kept", tmp_path / "kept" / "items.jsonl"):
+        assert "these are ratings of other responses" in refused(*words_of_others, "--ratings", file)
     if name == "hqh":
         return  # a rule judges where no judge is named
     assert "No judge is named" in refused(*words)

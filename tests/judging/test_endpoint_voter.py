@@ -350,7 +350,8 @@ def test_throne_scores_as_by_any_judge_that_votes_the_same(serve, which, beside)
         for last in (twin, f"openai:m@{server.url}")
     )
     assert re.search(r"openai:m@[0-9a-f]{8}:temperature=0:max_tokens=4:first-word", there["signature"])
-    named = {"signature": None, "yes_shares": None, "equal_votes": None}  # they have the judges' names
+    of_names = ("signature", "yes_shares", "equal_votes", "unparsed_shares")  # they have the judges' names
+    named = dict.fromkeys(of_names)
     assert {**here, **named} == {**there, **named}
     assert list(here["yes_shares"].values()) == list(there["yes_shares"].values())
     assert there["f0.5_all"] > 0.3 and server.prompts

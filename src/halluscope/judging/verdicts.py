@@ -231,6 +231,31 @@ def read_given(
     return [verdicts[id] for id in ids]
 
 
+def check_rated(ratings: Path, responses: str, texts: Mapping[Hashable, str]) -> None:
+    """Check that a run whose verdicts are taken is of these responses, text by text.
+
+    Args:
+        ratings: the folder of a run, or its file of items; anything else does not say what was rated, and passes.
+        responses: the name of the responses.
+        texts: the responses by their rows' ids.
+    """
+    folder = ratings
+    if ratings.name == ITEMS:
+        folder = ratings.parent
+    if not (folder / RUN).is_file():
+        return
+    for where, row in json_rows(folder / ITEMS):
+        if not isinstance(row, Mapping) or row.get("id") not in texts:
+            continue
+        text = texts[row["id"]]
+        if row.get("response", text) != text:
+            raise ValueError(
+                f"{where}: the run rated the response {short_repr(row['response'])}, but {responses} says "
+                f"{short_repr(text)} there: these are ratings of other responses. Score these responses by a judge, "
+                "or name the run in which they were rated."
+            )
+
+
 def _not_a_verdict(where: str, row: Any, names: Sequence[str]) -> ValueError:
     return ValueError(f"{where} is {short_repr(row)}; expected an object with id, {', '.join(names)}.")
 

@@ -176,17 +176,20 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
         *,
         ratings: Any = None,
         responses: str = "",
+        response_texts: Sequence[str] = (),
         answer_ids: Sequence[str] = (),
     ) -> dict[str, Any]:
         """Return the arguments of `compute` for rows; a file or run with ratings is read for them.
 
         Args:
+            responses: the name of the responses, for errors.
+            response_texts: the responses; () if they are not known.
             answer_ids: what each response is called in its file; () if that is not known.
         """
         if answer_ids and isinstance(ratings, str | Path) and path_of(ratings).is_file():
             answers = {row.id: answer for row, answer in zip(rows, answer_ids, strict=True)}
             check_reviewed(path_of(ratings), responses, answers)
-        return super().inputs(rows, ratings=ratings, responses=responses)
+        return super().inputs(rows, ratings=ratings, responses=responses, response_texts=response_texts)
 
     # What a judge is asked
 
