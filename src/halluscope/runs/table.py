@@ -201,9 +201,10 @@ def named(groups: Sequence[Columns], scores: Sequence[str]) -> Iterator[Columns]
     for text in scores:
         name, _, score = text.partition("/")
         if name not in by_name:
+            first = groups[0].name
             raise ValueError(
-                f"There is no run of {short_repr(name)}, of which {short_repr(text)} names a score; expected "
-                f"BENCHMARK/SCORE with one of {', '.join(by_name)}."
+                f"There is no run of {short_repr(name)}. Expected scores as BENCHMARK/SCORE, such as "
+                f"{first}/{groups[0].benchmark.principal}, of {', '.join(by_name)}; got {short_repr(text)}."
             )
         known = next(iter(by_name[name].runs.values())).scores
         if not isinstance(known.get(score), int | float):
