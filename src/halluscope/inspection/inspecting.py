@@ -57,6 +57,9 @@ SAMPLE_COLUMNS = ("doc_id", logs.INPUT, "target", SAMPLED)
 # The column of LLaVA's reviews with two ratings
 REVIEWED = "tuple"
 
+# The columns of the part of a benchmark, such as POPE's samplings, in which a question may be asked again
+PARTS = ("sampling", "category")
+
 # What a command names where the file does not tell it
 DATASET = "DATASET"
 JUDGE = "JUDGE"
@@ -513,7 +516,7 @@ def _are_the_same(cells: Sequence[Any], texts: Sequence[str]) -> bool:
 
 
 def _repeats(table: Table, names: Sequence[str], texts: Sequence[str]) -> set[int]:
-    ids = _cells_as_texts(table, names, IDS_OF_ROWS)
+    ids = _cells_as_texts(table, names, IDS_OF_ROWS + PARTS)
     questions = _cells_as_texts(table, names, QUESTIONS)
     return places_of_repeats(ids, questions, texts)
 

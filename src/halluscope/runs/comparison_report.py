@@ -43,7 +43,7 @@ def of_differences(comparison: Comparison, benchmark: Benchmark, most: int = 0) 
 
 def remarks(comparison: Comparison) -> Iterator[str]:
     """Yield what a reader has to know about the differences."""
-    yield "Intervals and p values are paired: both runs are scored without the same clusters of rows."
+    yield "Intervals and p values are paired: they leave the same rows (by clusters) out of both runs."
     longer = []
     for name, rows in comparison.of.items():
         if rows > comparison.rows:
