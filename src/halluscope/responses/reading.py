@@ -108,7 +108,8 @@ class Responses:
 
     def take(self, places: Sequence[int]) -> "Responses":
         """Return some of the responses, in this order."""
-        if list(places) == list(range(len(self))):
+        is_all = len(places) == len(self)
+        if is_all and all(place == number for number, place in enumerate(places)):
             return self
         return replace(
             self,

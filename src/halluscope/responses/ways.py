@@ -73,13 +73,10 @@ def by_id(case: Case, columns: Sequence[str]) -> Pairs:
     theirs = list(columns) + sets
     ours = list(identity.id) + sets
     keys = _keys(case, theirs, ours, case.wanted)
-    numbers = dict(zip(keys.rows, range(len(keys.rows)), strict=True))
-    if len(numbers) < len(keys.rows):
+    answered = _answered(keys)
+    if answered is None:
         return _by_id_and_order(case, theirs, keys)
-    if keys.responses == keys.rows:
-        answered = list(range(len(keys.rows)))
-    else:
-        answered = [numbers.get(key, NOWHERE) for key in keys.responses]
+    if keys.responses != keys.rows:
         _check_ids(case, theirs, ours, keys, answered)
     places = [place for place, number in enumerate(answered) if number != NOWHERE]
     if not identity.partial_ok:
@@ -89,6 +86,16 @@ def by_id(case: Case, columns: Sequence[str]) -> Pairs:
     if not identity.partial_ok and len(rows) < len(case.wanted):
         check_none_missing(case, missing(case, case.wanted, rows), len(case.wanted))
     return pairs
+
+
+def _answered(keys: "Keys") -> list[int] | None:
+    """Return the number of the row that each response is about, or `NOWHERE`; None if two rows have one key."""
+    numbers = dict(zip(keys.rows, range(len(keys.rows)), strict=True))
+    if len(numbers) < len(keys.rows):
+        return None
+    if keys.responses == keys.rows:
+        return list(range(len(keys.rows)))
+    return [numbers.get(key, NOWHERE) for key in keys.responses]
 
 
 @dataclass(frozen=True)
