@@ -13,6 +13,7 @@ from halluscope import vocabularies
 from halluscope.building import fetch
 from halluscope.building.spec import Upstream
 from halluscope.files.opening import read_text
+from halluscope.options import check_effect, option
 from halluscope.paths import path_of
 from halluscope.sanitize import short_repr
 from halluscope.validation import kind
@@ -58,6 +59,22 @@ class Synonyms:
 def check_path(path: Any) -> None:
     """Check the path of a synonym list."""
     kind("synonyms", path, str | Path | None, f"the path of a synonym list, {NAMES!r}, or None")
+
+
+def allow_other_option() -> Any:
+    """Return the field of the option that accepts a list which is not published."""
+    return option(
+        False,
+        "accept a list with another checksum",
+        about="accept a list with another checksum; the signature says so",
+    )
+
+
+def check_allow_other(path: Any, allow_other: bool) -> None:
+    """Refuse that option where no list is named."""
+    if path in (None, NAMES) and allow_other:
+        why = "synonyms names no file"
+        check_effect({"allow_other_synonyms": True}, ["allow_other_synonyms"], why)
 
 
 def load(

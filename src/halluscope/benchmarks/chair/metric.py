@@ -20,8 +20,9 @@ from halluscope.benchmarks.chair.sentences import whole_sentences
 from halluscope.cores import map_texts
 from halluscope.mentions import synonyms
 from halluscope.mentions.reading import Caption, CaptionReader
+from halluscope.mentions.synonyms import allow_other_option, check_allow_other
 from halluscope.metric import Metric, Options, Scores
-from halluscope.options import Option, check_effect, option, takes
+from halluscope.options import Option, option, takes
 from halluscope.reading.words import readers
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.signature import data_of_objects
@@ -49,11 +50,7 @@ class ChairOptions(Options):
         check=synonyms.check_path,
         metavar="FILE",
     )
-    allow_other_synonyms: bool = option(
-        False,
-        "accept a list with another checksum",
-        about="accept a list with another checksum; the signature says so",
-    )
+    allow_other_synonyms: bool = allow_other_option()
     drop_unfinished: bool = option(
         False,
         "leave out the last sentence of responses that end in the middle of it, at a limit of tokens",
@@ -78,9 +75,7 @@ class ChairOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.synonyms in (None, synonyms.NAMES) and self.allow_other_synonyms:
-            why = "synonyms names no file"
-            check_effect({"allow_other_synonyms": True}, ["allow_other_synonyms"], why)
+        check_allow_other(self.synonyms, self.allow_other_synonyms)
 
 
 @dataclass

@@ -26,6 +26,7 @@ from halluscope.judging.verdicts import NOBODY, Criterion
 from halluscope.judging.verdicts import Judged as Verdicts
 from halluscope.mentions import synonyms
 from halluscope.mentions.reading import CaptionReader
+from halluscope.mentions.synonyms import allow_other_option, check_allow_other
 from halluscope.metric import Scores
 from halluscope.options import check_effect, option, takes, usual_values
 from halluscope.reading.words import readers
@@ -83,11 +84,7 @@ class ObjectHalBenchOptions(JudgedOptions):
         check=synonyms.check_path,
         metavar="FILE",
     )
-    allow_other_synonyms: bool = option(
-        False,
-        "accept a list with another checksum",
-        about="accept a list with another checksum; the signature says so",
-    )
+    allow_other_synonyms: bool = allow_other_option()
     reader: str = option(
         readers.LEMMINFLECT,
         "what reads words and names: lemminflect (default), or nltk (extra nltk, and nltk's data)",
@@ -108,8 +105,7 @@ class ObjectHalBenchOptions(JudgedOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.synonyms in (None, synonyms.NAMES) and self.allow_other_synonyms:
-            check_effect({"allow_other_synonyms": True}, ["allow_other_synonyms"], "synonyms names no file")
+        check_allow_other(self.synonyms, self.allow_other_synonyms)
         if self.prompts != AUTHORS or self.objects is not None:
             why = "no judge is asked in the authors' words, which takes prompts='authors' and no objects"
             check_effect({"script": self.script}, ["script"], why)
