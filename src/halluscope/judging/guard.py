@@ -16,9 +16,8 @@ import json
 import re
 import unicodedata
 from collections.abc import Collection, Hashable, Sequence
-from hashlib import sha256
 
-from halluscope.judging.prompts import Refusal, json_object
+from halluscope.judging.prompts import Refusal, json_object, sha256_of_text
 
 CODE = "code"
 """The name of the code in a reply."""
@@ -117,7 +116,7 @@ def speaking(ids: Sequence[Hashable], responses: Sequence[str]) -> dict[Hashable
 def code_for(response: str) -> str:
     """Return a code that does not occur in a response: always the same one, so that replies can be kept."""
     text = plain(response)
-    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    digest = sha256_of_text(text)
     for length in range(FEWEST_DIGITS, len(digest)):
         if digest[:length] not in text:
             return digest[:length]

@@ -62,6 +62,13 @@ class PromptSpec(Generic[V]):
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
+def sha256_of_text(text: str) -> str:
+    """Return the sha256 of a text in hexadecimal digits; it may hold lone surrogates."""
+    import hashlib
+
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def key_of(name: str, template: str) -> str:
     """Return a template's entry in a signature: a name, and eight hexadecimal digits that depend on its words.
 

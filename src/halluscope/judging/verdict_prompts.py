@@ -205,6 +205,20 @@ class WordPrompt(VerdictPrompt):
         return self.refuser(reply, response)
 
 
+@dataclass(frozen=True)
+class PinnedPrompt(WordPrompt):
+    """A prompt in the authors' words, which a user's copy of their file holds: no package ships them.
+
+    The words are needed to ask it, not to read replies to it. So the key names the file, not the template.
+    """
+
+    sha256: str = field(kw_only=True)  # of the text that is read from the file
+
+    @property
+    def key(self) -> str:  # type: ignore[override]
+        return key_of(self.name, self.sha256)
+
+
 def plain(value: Any) -> Any:
     """Return a text of a reply, or a list of texts, as it can be written to any file."""
     if isinstance(value, list):

@@ -12,14 +12,12 @@ each kind, with or without marks around its words.
 
 import ast
 import re
-from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 
 from halluscope.files.opening import read_text
 from halluscope.judging import guard
-from halluscope.judging.prompts import Refusal, key_of
-from halluscope.judging.verdict_prompts import Verdict, WordPrompt
+from halluscope.judging.prompts import Refusal, sha256_of_text
+from halluscope.judging.verdict_prompts import PinnedPrompt, Verdict
 from halluscope.paths import path_of
 from halluscope.sanitize import encodable, short_repr
 
@@ -115,15 +113,6 @@ def verdict_of(is_correct: bool, claims: int, evidence: str) -> Verdict:
     return Verdict(numbers, {"evidence": [said] if claims and said else [], "dropped": 0})
 
 
-@dataclass(frozen=True)
-class AuthorsPrompt(WordPrompt):
-    """The prompt in the authors' words; they are needed to ask it, not to read replies to it."""
-
-    @property
-    def key(self) -> str:  # type: ignore[override]
-        return key_of(self.name, SHA256)
-
-
 def load_template(path: str | Path) -> str:
     """Read the authors' prompt from their utils.py, with names in its places; nothing in the file is run.
 
@@ -132,7 +121,7 @@ def load_template(path: str | Path) -> str:
     """
     file = path_of(path)
     text = read_text(file).replace("\r\n", "\n")
-    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    digest = sha256_of_text(text)
     if digest != SHA256:
         raise ValueError(
             f"{file} is not HQH's utils.py: the sha256 of its text is {digest}, expected {SHA256}. Get utils.py from "
@@ -144,5 +133,5 @@ def load_template(path: str | Path) -> str:
     return template
 
 
-STRICT = AuthorsPrompt("hqh-authors-strict-1", "", read_words, refusal_of_words)
-OFFICIAL = AuthorsPrompt("hqh-authors-official-1", "", read_officially, refusal_of_words)
+STRICT = PinnedPrompt("hqh-authors-strict-1", "", read_words, refusal_of_words, sha256=SHA256)
+OFFICIAL = PinnedPrompt("hqh-authors-official-1", "", read_officially, refusal_of_words, sha256=SHA256)

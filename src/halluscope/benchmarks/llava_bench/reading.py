@@ -12,13 +12,12 @@ image here, so its replies can be given, and nobody is asked for them.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from halluscope.files.opening import read_json
 from halluscope.judging import guard
-from halluscope.judging.prompts import Refusal, key_of
+from halluscope.judging.prompts import Refusal, key_of, sha256_of_text
 from halluscope.judging.verdict_prompts import Fields, JsonPrompt, Verdict, VerdictPrompt, WordPrompt, beside
 from halluscope.paths import path_of
 from halluscope.sanitize import encodable, short_repr
@@ -231,7 +230,7 @@ def load_rule(path: str | Path) -> str:
             raise ValueError(
                 f"{file} has no prompt {name}: it is {short_repr(rule)}; expected LLaVA's rule.json ({RULE_URL})."
             )
-        digest = sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
+        digest = sha256_of_text(prompt)
         if digest != RULE_SHA256:
             raise ValueError(
                 f"{file}: the prompt {name} is not the authors': its sha256 is {digest}, expected {RULE_SHA256}. Get "

@@ -8,15 +8,13 @@ import ast
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from halluscope.files.opening import read_text
 from halluscope.judging import guard
-from halluscope.judging.prompts import Refusal, key_of, unfenced
-from halluscope.judging.verdict_prompts import JsonPrompt, Verdict, WordPrompt, beside, plain
+from halluscope.judging.prompts import Refusal, sha256_of_text, unfenced
+from halluscope.judging.verdict_prompts import JsonPrompt, PinnedPrompt, Verdict, beside, plain
 from halluscope.paths import path_of
 
 NAMES = "names"  # the note of a verdict with the names
@@ -89,15 +87,6 @@ def read_object(parts: Mapping[str, Any]) -> Verdict:
     return Verdict({}, {NAMES: plain(parts["objects"])})
 
 
-@dataclass(frozen=True)
-class AuthorsPrompt(WordPrompt):
-    """The prompt in the authors' words, which are read from their script."""
-
-    @property
-    def key(self) -> str:  # type: ignore[override]
-        return key_of(self.name, TEMPLATE_SHA256)
-
-
 def load_template(path: str | Path) -> str:
     """Read the authors' prompt from their script.
 
@@ -109,7 +98,7 @@ def load_template(path: str | Path) -> str:
     expected = f"expected {TEMPLATE} of the authors' eval_gpt_obj_halbench.py ({SCRIPT_URL})"
     if template is None:
         raise ValueError(f"{file} holds no {TEMPLATE}; {expected}.")
-    digest = sha256(template.encode("utf-8", "surrogatepass")).hexdigest()
+    digest = sha256_of_text(template)
     if digest != TEMPLATE_SHA256:
         raise ValueError(
             f"{file}: {TEMPLATE} is not the authors' prompt: its sha256 is {digest}, expected {TEMPLATE_SHA256}. Get "
@@ -142,6 +131,6 @@ OURS = JsonPrompt(
     verdict=read_object,
 )
 
-AUTHORS = AuthorsPrompt("authors-1", "", read_words, refusal_of_words)
+AUTHORS = PinnedPrompt("authors-1", "", read_words, refusal_of_words, sha256=TEMPLATE_SHA256)
 
 PROMPTS = {"ours": OURS, "authors": AUTHORS}  # by the values of the option `prompts`
