@@ -60,13 +60,6 @@ class Corrected:
     by_marks: Floats  # only marks weighed again
 
 
-@dataclass(frozen=True)
-class Estimate:
-    value: float
-    low: float
-    high: float
-
-
 # The columns of moments of marks
 PART, WHOLE, JUDGED, PART_PART, PART_WHOLE, WHOLE_WHOLE, JUDGED_PART, JUDGED_WHOLE = range(8)
 

@@ -201,32 +201,11 @@ class Score:
         has_score = all(name in model.verdicts.counts for model in models)
         if not has_score or not all(marks[number].whole.any() for number in used):
             return None
-        images: list[str] = []
-        for model in models:
-            items = model.verdicts.items
-            images += [items[row].image or items[row].id for row in np.flatnonzero(model.rows)]
-        clusters = numbers(images)
-        judged = []
-        start = 0
+        judged = judged_of(name, models)
         most = 1.0
-        for model in models:
-            part, whole = model.verdicts.counts[name]
-            count = int(model.rows.sum())
-            judged.append(
-                Judged(
-                    part=np.asarray(part[model.rows], dtype=float),
-                    whole=np.asarray(whole[model.rows], dtype=float),
-                    clusters=clusters[start : start + count],
-                    sheet=model.certificate,
-                    is_own=model.is_own,
-                )
-            )
-            start += count
         if models[0].verdicts.benchmark.is_points(name):
-            for of_model in judged:
-                most = max(most, float(of_model.part.max()))
-            for of_sheet in marks:
-                most = max(most, float(of_sheet.part.max()))
+            for parts in [model.part for model in judged] + [sheet.part for sheet in marks]:
+                most = max(most, float(parts.max()))
         corrected = corrected_scores(judged, marks, most, resampling)
         return cls(
             name=name,
@@ -259,35 +238,43 @@ class Score:
     def differences(self) -> Iterator[Json]:
         """Yield the difference of each two models."""
         for first, second in combinations(range(len(self.models)), 2):
+            yield self.difference(first, second)
 
-            def between(values: Floats, first: int = first, second: int = second) -> Floats:
-                return values[:, first] - values[:, second]
+    def difference(self, first: int, second: int) -> Json:
+        """Return the difference of two models, by their numbers."""
+        corrected = self.corrected
+        value = corrected.values[:, first] - corrected.values[:, second]
+        resampled = corrected.both[:, first] - corrected.both[:, second]
+        estimated = self._estimate(value, resampled)
+        is_beyond = bool(estimated["low"] > 0 or estimated["high"] < 0)
+        more_marks: int | None = 0
+        if not is_beyond:
+            more_marks = self.more_marks(first, second, estimated["value"])
+        return {
+            "score": self.name,
+            "first": self.models[first].name,
+            "second": self.models[second].name,
+            "judge": self.by_judge(first) - self.by_judge(second),
+            **estimated,
+            "beyond_chance": is_beyond,
+            "more_marks": more_marks,
+        }
 
-            estimated = self._estimate(between(self.corrected.values), between(self.corrected.both))
-            used = {self.models[first].certificate, self.models[second].certificate}
-            is_beyond = bool(estimated["low"] > 0 or estimated["high"] < 0)
-            more: float = 0
-            if not is_beyond:  # nor if it is undefined, when no number of marks is enough
-                more = marks_needed(
-                    estimated["value"],
-                    images=float(np.var(between(self.corrected.by_images))),
-                    marks=float(np.var(between(self.corrected.by_marks))),
-                    marked=sum(len(self.marks[number].part) for number in used),
-                    level=self.resampling.level,
-                )
-            unmarked = sum(self.certificates[number].unmarked for number in used)
-            more_marks = None
-            if more <= unmarked:
-                more_marks = int(more)
-            yield {
-                "score": self.name,
-                "first": self.models[first].name,
-                "second": self.models[second].name,
-                "judge": self.by_judge(first) - self.by_judge(second),
-                **estimated,
-                "beyond_chance": is_beyond,
-                "more_marks": more_marks,
-            }
+    def more_marks(self, first: int, second: int, difference: float) -> int | None:
+        """Return how many more marks would put a difference beyond chance; None if those of all responses would not."""
+        by_images = self.corrected.by_images
+        by_marks = self.corrected.by_marks
+        used = {self.models[first].certificate, self.models[second].certificate}
+        more = marks_needed(
+            difference,
+            images=float(np.var(by_images[:, first] - by_images[:, second])),
+            marks=float(np.var(by_marks[:, first] - by_marks[:, second])),
+            marked=sum(len(self.marks[number].part) for number in used),
+            level=self.resampling.level,
+        )
+        if more > sum(self.certificates[number].unmarked for number in used):
+            return None
+        return int(more)
 
     def _estimate(self, value: Floats, resampled: Floats) -> dict[str, float]:
         """Return a value and its interval; NaN if more resamples have none than an end leaves out."""
@@ -295,6 +282,31 @@ class Score:
         if np.isnan(resampled).mean() > (1 - self.resampling.level) / 2:
             return dict.fromkeys(("value", "low", "high"), float("nan"))
         return {"value": float(value[0]), "low": low, "high": high}
+
+
+def judged_of(name: str, models: Sequence[Model]) -> list[Judged]:
+    """Return what the judge says of each model's responses; the images are numbered over all models."""
+    images: list[str] = []
+    for model in models:
+        items = model.verdicts.items
+        images += [items[row].image or items[row].id for row in np.flatnonzero(model.rows)]
+    clusters = numbers(images)
+    judged = []
+    start = 0
+    for model in models:
+        part, whole = model.verdicts.counts[name]
+        end = start + int(model.rows.sum())
+        judged.append(
+            Judged(
+                part=np.asarray(part[model.rows], dtype=float),
+                whole=np.asarray(whole[model.rows], dtype=float),
+                clusters=clusters[start:end],
+                sheet=model.certificate,
+                is_own=model.is_own,
+            )
+        )
+        start = end
+    return judged
 
 
 def marks_of(name: str, certificate: Certificate, view: Any, own: Sequence[Model]) -> Marks:
