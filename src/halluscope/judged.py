@@ -18,12 +18,11 @@ from halluscope.judging.guard import speaking
 from halluscope.judging.judge import MAX_TOKENS
 from halluscope.judging.options import ASKING, VerdictOptions, judge_option, max_tokens_option
 from halluscope.judging.verdict_prompts import Fields, Verdict, VerdictPrompt
-from halluscope.judging.verdicts import NOBODY, Criterion, check_rated, from_given
+from halluscope.judging.verdicts import NOBODY, Criterion, from_given
 from halluscope.judging.verdicts import Judged as Verdicts
 from halluscope.judging.verdicts import read_given as read_verdicts
 from halluscope.metric import Options, Scores
 from halluscope.options import check_effect, option, usual_values
-from halluscope.paths import path_of
 from halluscope.responses import lengths
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.rows_metric import RowsMetric
@@ -181,8 +180,10 @@ class Judged(RowsMetric):
             return {"references": rows}
         if isinstance(ratings, str | Path):
             ids = [row.id for row in rows]
-            check_rated(path_of(ratings), responses, dict(zip(ids, response_texts, strict=False)))
-            ratings = read_verdicts(ratings, responses, ids, self.criteria, self.given_row)
+            texts = {}
+            if response_texts:
+                texts = dict(zip(ids, response_texts, strict=True))
+            ratings = read_verdicts(ratings, responses, ids, self.criteria, self.given_row, texts=texts)
         return {"references": rows, RATINGS: ratings}
 
     # Reading: who gives the verdicts
@@ -345,7 +346,8 @@ class Judged(RowsMetric):
         result: dict[str, Any],
         options: Any,
     ) -> None:
-        warn_of_speakers(speaking([row.id for row in rows], texts))
+        if result[SPEAKS]:
+            warn_of_speakers(speaking([row.id for row in rows], texts))
 
     def _by_length(self, rows: Any, readings: Readings, options: Any) -> dict[str, dict[str, float]]:
         """Return by how much mean ratings rise per 100 words of a response."""
@@ -416,8 +418,6 @@ def speakers(rows: Iterable[Any], texts: Sequence[str]) -> list[Any]:
 
 def warn_of_speakers(spoken: Mapping[Any, str]) -> None:
     """Warn of responses that seem to speak to a judge, and quote some."""
-    if not spoken:
-        return
     quoted = []
     for name, words in list(spoken.items())[:QUOTED]:
         quoted.append(f"{short_repr(name, 40)} ({short_repr(words, 60)})")

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -188,16 +189,27 @@ def read_given(
     ids: Sequence[Hashable],
     criteria: Sequence[Criterion],
     by_our_names: Callable[[Mapping[str, Any], str], Mapping[str, Any]] = lambda row, where: row,
+    texts: Mapping[Hashable, str] = MappingProxyType({}),
 ) -> list[Mapping[str, Any]]:
     """Read verdicts from a file (JSON lines or a JSON list, each row with `id`) or from a run, in the ids' order.
 
     Other people's files may have an `index` instead of the id, and the judge's reply instead of a verdict; or be chat
-    completions in the questions' order. `by_our_names` takes a row and its place, and returns it by our names.
+    completions in the questions' order. A run says which responses its verdicts are on, and these must be the same.
+
+    Args:
+        file: the file, or the folder of a run.
+        responses: the name of the responses.
+        ids: the ids of the rows.
+        criteria: what a verdict says.
+        by_our_names: takes a row and its place, and returns it by our names.
+        texts: the responses by their ids; empty if they are not known.
     """
     verdicts: dict[Hashable, Mapping[str, Any]] = {}
     names = [criterion.name for criterion in criteria]
     known = set(ids)
-    rows = list(_rows(path_of(file), responses))
+    path = path_of(file)
+    is_of_a_run = _is_of_a_run(path)
+    rows = list(_rows(path, responses))
     for where, row in completions.with_ids(rows, ids, REPLIES[0], str(file)):
         if not isinstance(row, Mapping):
             raise _not_a_verdict(where, row, names)
@@ -211,6 +223,8 @@ def read_given(
         id = row["id"]
         if not isinstance(id, int | str) or isinstance(id, bool) or id not in known:
             raise ValueError(f"{where}: the id {short_repr(id)} is not among the {len(ids):,} questions.")
+        if is_of_a_run and id in texts:
+            _check_rated(where, row, responses, texts[id])
         if id in verdicts:
             raise ValueError(
                 f"{where} is the second verdict on the id {id}; expected one. Remove one of them."
@@ -231,29 +245,22 @@ def read_given(
     return [verdicts[id] for id in ids]
 
 
-def check_rated(ratings: Path, responses: str, texts: Mapping[Hashable, str]) -> None:
-    """Check that a run whose verdicts are taken is of these responses, text by text.
+def _check_rated(where: str, row: Mapping[str, Any], responses: str, text: str) -> None:
+    """Check that a row of a run is a verdict on this response."""
+    if row.get("response", text) != text:
+        raise ValueError(
+            f"{where}: the run rated the response {short_repr(row['response'])}, but {responses} says "
+            f"{short_repr(text)} there: these are ratings of other responses. Score these responses by a judge, "
+            "or name the run in which they were rated."
+        )
 
-    Args:
-        ratings: the folder of a run, or its file of items; anything else does not say what was rated, and passes.
-        responses: the name of the responses.
-        texts: the responses by their rows' ids.
-    """
-    folder = ratings
-    if ratings.name == ITEMS:
-        folder = ratings.parent
-    if not (folder / RUN).is_file():
-        return
-    for where, row in json_rows(folder / ITEMS):
-        if not isinstance(row, Mapping) or row.get("id") not in texts:
-            continue
-        text = texts[row["id"]]
-        if row.get("response", text) != text:
-            raise ValueError(
-                f"{where}: the run rated the response {short_repr(row['response'])}, but {responses} says "
-                f"{short_repr(text)} there: these are ratings of other responses. Score these responses by a judge, "
-                "or name the run in which they were rated."
-            )
+
+def _is_of_a_run(path: Path) -> bool:
+    """Whether a path is the folder of a run, or its file of items, which hold the responses too."""
+    folder = path
+    if path.name == ITEMS:
+        folder = path.parent
+    return (folder / RUN).is_file()
 
 
 def _not_a_verdict(where: str, row: Any, names: Sequence[str]) -> ValueError:
