@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tabulate import tabulate
 
-from halluscope.stats import samples
+from coverage import draw_by_verdict
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.certified import Judged, Marks, corrected_scores
 
@@ -153,14 +153,7 @@ def draw_pair(random: np.random.Generator, case: Case, seed: int) -> Draw:
 
 def mark(random: np.random.Generator, graded: Graded, sample: int) -> Marks:
     """Let people mark a sample that was drawn by the judge's verdicts."""
-    _, verdict_of_row, sizes = np.unique(graded.by_judge, return_inverse=True, return_counts=True)
-    allotted = samples.allot(sizes, sample)
-    drawn = []
-    for verdict, count in enumerate(allotted):
-        own = random.permutation(np.flatnonzero(verdict_of_row == verdict))
-        drawn.append(own[:count])
-    rows = np.concatenate(drawn)
-    chances = (allotted / sizes)[verdict_of_row[rows]]
+    rows, chances = draw_by_verdict(random, graded.by_judge, sample)
     return Marks(graded.by_judge[rows], graded.by_people[rows], graded.whole[rows], chances)
 
 

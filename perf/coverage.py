@@ -270,14 +270,7 @@ def grader_estimate(random: np.random.Generator, case: GraderCase, truth: float,
     """Return the raw and the corrected score of one draw of responses and of a sample of them."""
     rows = graded(random, case.kind, case.responses)
     by_judge = rows.by_judge
-    _, verdict_of_row, sizes = np.unique(by_judge, return_inverse=True, return_counts=True)
-    allotted = samples.allot(sizes, case.marked)
-    drawn_by_verdict = []
-    for verdict, count in enumerate(allotted):
-        own = random.permutation(np.flatnonzero(verdict_of_row == verdict))
-        drawn_by_verdict.append(own[:count])
-    drawn = np.concatenate(drawn_by_verdict)
-    chances = (allotted / sizes)[verdict_of_row[drawn]]
+    drawn, chances = draw_by_verdict(random, by_judge, case.marked)
     if case.is_other_judge:
         is_otherwise = random.random(case.responses) < 0.15
         by_judge = np.where(is_otherwise, random.permutation(by_judge), by_judge)
@@ -290,6 +283,18 @@ def grader_estimate(random: np.random.Generator, case: GraderCase, truth: float,
     )
     raw = by_judge.sum() / rows.whole.sum()
     return Estimate(truth=truth, raw=raw, **corrected)
+
+
+def draw_by_verdict(random: np.random.Generator, by_judge: Floats, marked: int) -> tuple[Ints, Floats]:
+    """Return the rows of a sample that people mark, and the chance with which each was drawn."""
+    _, verdict_of_row, sizes = np.unique(by_judge, return_inverse=True, return_counts=True)
+    allotted = samples.allot(sizes, marked)
+    drawn_by_verdict = []
+    for verdict, count in enumerate(allotted):
+        rows_of_verdict = random.permutation(np.flatnonzero(verdict_of_row == verdict))
+        drawn_by_verdict.append(rows_of_verdict[:count])
+    drawn = np.concatenate(drawn_by_verdict)
+    return drawn, (allotted / sizes)[verdict_of_row[drawn]]
 
 
 def graded(random: np.random.Generator, kind: str, rows: int) -> Graded:
