@@ -207,9 +207,9 @@ class WordPrompt(VerdictPrompt):
 
 @dataclass(frozen=True)
 class PinnedPrompt(WordPrompt):
-    """A prompt in the authors' words, which a user's copy of their file holds: no package ships them.
+    """A prompt in the authors' words, which are read from the user's copy of their file: this package may not ship them.
 
-    The words are needed to ask it, not to read replies to it. So the key names the file, not the template.
+    The words are needed to ask a judge, not to read its replies. So the key is made of their digest.
     """
 
     sha256: str = field(kw_only=True)  # of the text that is read from the file
