@@ -207,7 +207,7 @@ class WordPrompt(VerdictPrompt):
 
 @dataclass(frozen=True)
 class PinnedPrompt(WordPrompt):
-    """A prompt in the authors' words, which are read from the user's copy of their file: this package may not ship them.
+    """A prompt in the authors' words, read from the user's copy of their file: this package may not ship them.
 
     The words are needed to ask a judge, not to read its replies. So the key is made of their digest.
     """
