@@ -549,7 +549,7 @@ def _run_by_image(rows: Sequence[Any], keys: Sequence[Hashable], target: str) ->
     are equal.
     """
     alike: dict[Hashable, list[Any]] = {}
-    for row in reversed(rows):
+    for row in reversed(rows):  # so that `pop` takes the first
         for image in images_of(row):
             alike.setdefault((image, question_of(row)), []).append(row)
     run: list[Any] = []
