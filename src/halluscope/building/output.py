@@ -179,6 +179,20 @@ class Order:
             user_path = self.source
         return fetch(self.spec.sources[name], option, user_path, self.cache, self.subset)
 
+    def fetch_all(self, *names: str) -> dict[str, Fetched]:
+        """Get several sources from the folder that the user names, or by downloads."""
+        self.check_source_is_folder(*names)
+        return {name: self.fetch(name) for name in names}
+
+    def check_source_is_folder(self, *names: str) -> None:
+        """Check that what the user names for several sources is no file, which would be read as each of them."""
+        if self.source is None or not self.source.is_file():
+            return
+        files = [self.spec.sources[name].url.rpartition("/")[2] for name in names]
+        raise BuildError(
+            f"--source {self.source} is a file; expected the folder that holds {', '.join(files[:-1])} and {files[-1]}."
+        )
+
     def build_rows(
         self,
         read: Callable[[Readable], Sequence[Any]],
