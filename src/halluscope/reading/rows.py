@@ -15,7 +15,6 @@ from halluscope.reading import tables
 from halluscope.reading.datasets import Source, read_columns, read_once
 from halluscope.reading.fields import Fields
 from halluscope.sanitize import short_repr
-from halluscope.validation import id_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,9 +34,8 @@ class Row:
         return columns
 
 
-# The endings of files that are tables, and of those in which numbers may be texts; the others are JSON
-TABLES_OF_TEXTS = (".csv", ".tsv", ".xlsx")
-TABLES = (*TABLES_OF_TEXTS, ".parquet")
+# The endings of tables whose cells may be texts; other files are JSON or Parquet
+SHEETS = (".csv", ".tsv", ".xlsx")
 
 R = TypeVar("R", bound=Row)
 
@@ -66,7 +64,7 @@ class Rows(Generic[R]):
             columns.add(column.name)
         for source in sources:
             path = Source.of(source).path
-            if ending(path) in TABLES_OF_TEXTS:
+            if ending(path) in SHEETS:
                 rows += self.read_upstream(path)
             else:
                 rows += read_columns(source, columns)
@@ -76,13 +74,10 @@ class Rows(Generic[R]):
         """Read the authors' file, whatever its name, in its order."""
         rows: list[R]
         kind = ending(file)
-        if kind not in TABLES:
+        if kind not in (*SHEETS, ".parquet"):
             kind = ending(Path(self.file))
-        if kind in TABLES:
-            located = tables.rows(file, tables.Choices(kind=kind))
-            if kind in TABLES_OF_TEXTS:
-                located = ((where, self.with_numbers(row)) for where, row in located)
-            rows = read_once(located, self.read, self.id)
+        if kind in (*SHEETS, ".parquet"):
+            rows = read_once(tables.rows(file, tables.Choices(kind=kind)), self.read, self.id)
         else:
             rows = read_once(json_rows(file), self.read, self.id)
         if not rows:
@@ -114,18 +109,6 @@ class Rows(Generic[R]):
             lacks = " and no ".join(missing)
             raise ValueError(f"{where} has no {lacks}; expected {expected}.")
         return self.parse(Fields(values, where, names))
-
-    def with_numbers(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a row with a number in place of digits where our row has one."""
-        values = dict(row)
-        for column in fields(self.row_type):
-            name = self.upstream.get(column.name, column.name)
-            if column.type is not int or not isinstance(values.get(name), str):
-                continue
-            number = id_of(values[name])
-            if number is not None:
-                values[name] = number
-        return values
 
     def is_upstream(self, row: Mapping[str, Any]) -> bool:
         """Whether a row is one of the authors' file."""

@@ -378,7 +378,9 @@ def _first_contradiction(case: Case, rows: Sequence[Any]) -> str:
         about = ""
         if image:
             about = f" about image {image}"
-        return f" The first that it does not have is in {case.where(place)}: {short_repr(question, 120)}{about}."
+        return (
+            f" The first that it does not have is in {case.where(place)}: {short_repr(question, 120)}{about}."
+        )
     return ""
 
 
