@@ -26,7 +26,7 @@ def test_a_folder_becomes_a_table(upstream, tmp_path, monkeypatch, capsys):
     (tmp_path / "files/.hidden").write_text("{}")
     assert cli.main(["score", "--responses", "files", "--out", "runs"]) == 0
     out, err = capsys.readouterr()
-    assert "Left out: notes.txt: " in err and ".hidden" not in err
+    assert "Not scored:\n  notes.txt: " in err and ".hidden" not in err
     assert "halluscope score pope --responses 'files/llava 13b.jsonl' files/no.jsonl --dataset pope" in out
     assert "Next: `halluscope table runs`" in err.splitlines()[-1]
     table = halluscope.table("runs", preset="decoding")

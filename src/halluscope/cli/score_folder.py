@@ -3,7 +3,7 @@
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +15,7 @@ from halluscope.cli import commands
 from halluscope.cli.parameters import OUTPUT, Folder
 from halluscope.files.opening import plain_name
 from halluscope.files.writing import check_new
-from halluscope.inspection.inspecting import DATASET, JUDGE, VERDICTS, Inspection, inspect
+from halluscope.inspection.inspecting import DATASET, JUDGE, RESPONSES, VERDICTS, Inspection, inspect
 from halluscope.judging.verdicts import RUN
 from halluscope.responses import answer_lists
 from halluscope.sanitize import one_line, short_repr, typed
@@ -52,8 +52,9 @@ def score_folder(
             "name the benchmark: `halluscope score NAME --responses FILE`; `halluscope inspect FILE` says which."
         )
     check_new(out)
-    groups = groups_of(responses, judge, out)
+    groups, left_out = groups_of(responses, judge, out)
     if not groups:
+        tell_left_out(left_out)
         raise ValueError(
             f"No file in {one_line(responses)} could be scored, so {one_line(out)} was not written."
         )
@@ -68,8 +69,9 @@ def score_folder(
             commands.run(words, words)
         except (ValueError, OSError, ImportError) as error:
             tell_error(f"{group.name}: {error}")
-            failed.append(group.name)
+            failed.append(place(group, groups))
         say("")
+    tell_left_out(left_out)
     if failed:
         raise ValueError(
             f"{len(failed)} of {len(groups)} benchmarks were not scored: {', '.join(failed)}. Type their commands "
@@ -100,10 +102,10 @@ def files_of(folder: Path) -> Iterator[Path]:
                 yield here / file
 
 
-def groups_of(folder: Path, judge: str, out: Path) -> list[Group]:
-    """Return the files that can be scored, those of one benchmark and dataset together; say why others cannot."""
+def groups_of(folder: Path, judge: str, out: Path) -> tuple[list[Group], dict[str, list[str]]]:
+    """Return the files that can be scored, those of one benchmark and dataset together; and why -> which cannot."""
     groups: dict[tuple[str, ...], Group] = {}
-    left_out: dict[str, list[str]] = {}  # why -> which files
+    left_out: dict[str, list[str]] = {}
     for file in files_of(folder):
         try:
             inspection = inspect(file)
@@ -117,9 +119,16 @@ def groups_of(folder: Path, judge: str, out: Path) -> list[Group]:
         name = inspection.benchmarks[0]
         group = groups.setdefault((name, *words), Group(name, words))
         group.files.append(file)
+    return list(groups.values()), left_out
+
+
+def tell_left_out(left_out: Mapping[str, Sequence[str]]) -> None:
+    """Say which files are not scored, a line for each reason, and what to type for them."""
+    if not left_out:
+        return
+    tell("Not scored:")
     for reason, files in left_out.items():
-        tell(f"Left out: {listed(files)}: {reason}")
-    return list(groups.values())
+        tell(f"  {listed(files)}: {reason}")
 
 
 def listed(files: Sequence[str]) -> str:
@@ -134,14 +143,18 @@ def why_not(inspection: Inspection, judge: str, out: Path) -> str:
     """Return why a file cannot be scored without more being said, and what to type; "" if it can."""
     if inspection.kind == VERDICTS:
         return "verdicts, not responses; score the responses with --ratings FILE."
-    if not inspection.words:
-        return f"{inspection}."
+    if inspection.kind != RESPONSES:
+        return f"{inspection.kind}, not responses."
+    if inspection.problem:
+        return inspection.problem
+    if not inspection.benchmarks:
+        return f"which benchmark these responses are for is not known; name it: {command('NAME', [DATASET], out)}."
     name = inspection.benchmarks[0]
     if len(inspection.benchmarks) > 1:
         names = " or ".join(inspection.benchmarks)
-        return f"responses of {names}; choose, and name what they are about: {command(name, [DATASET], out)}."
+        return f"responses for {names}; choose one, and name what has the images: {command(name, [DATASET], out)}."
     if DATASET in inspection.words:
-        return f"the dataset is not known; name it: {command(name, [DATASET], out)}."
+        return f"what has the questions of {name} is not known; name it: {command(name, [DATASET], out)}."
     if JUDGE in inspection.words and not judge:
         dataset = inspection.words[inspection.words.index("--dataset") + 1]
         typed_with_ratings = command(name, [dataset, "--ratings", "FILE"], out)
