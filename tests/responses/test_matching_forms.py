@@ -13,7 +13,7 @@ import halluscope
 import halluscope.inspection.inspecting
 from tests import small_datasets
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*(subset|matched by|neither question nor image)")
+pytestmark = pytest.mark.filterwarnings("ignore:.*(another version|matched by|neither question nor image)")
 
 IMAGES = [f"COCO_val2014_{number:012}.jpg" for number in (42, 7, 99)]
 THINGS = ("person", "sky", "person", "wall", "tree", "floor")  # person is asked about twice
