@@ -96,6 +96,27 @@ def test_responses_that_cannot_be_scored_together_say_why(upstream, tmp_path, mo
     assert "ratings of other responses" in refused("score llava_bench --responses other.jsonl", *ratings)
 
 
+@pytest.mark.parametrize(
+    ("lacks", "said"),
+    [("answer_id", "the responses have no answer_id"), ("answer2_id", "60 of the 60 reviews")],
+)
+def test_reviews_that_may_be_another_models_are_told(lacks, said, upstream, tmp_path, monkeypatch, ran):
+    monkeypatch.chdir(tmp_path)
+    bench = upstream / "llava_bench_wild"
+    halluscope.build("llava_bench", bench)
+    files = {
+        "answers.jsonl": "answers/llava-v1.5-7b.jsonl",
+        "reviews.jsonl": "reviews/llava-v1.5-7b-eval1.jsonl",
+    }
+    for name, source in files.items():
+        rows = [json.loads(line) for line in (bench / source).read_text().splitlines()]
+        for row in rows:
+            row.pop(lacks, None)
+        (tmp_path / name).write_text("\n".join(map(json.dumps, rows)))
+    with pytest.warns(UserWarning, match=f"{said}.* not checked that these responses are rated"):
+        ran("score llava_bench --responses answers.jsonl --dataset llava_bench --ratings reviews.jsonl")
+
+
 def test_a_folder_per_model_names_the_models(upstream, tmp_path, monkeypatch, capsys):
     """Files named alike in each model's folder make one row per model, also with a file per sampling of POPE."""
     monkeypatch.chdir(tmp_path)

@@ -5,6 +5,7 @@ the sum of the responses' ratings in percent of the sum of GPT-4's.
 """
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -186,8 +187,10 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
             response_texts: the responses; () if they are not known.
             answer_ids: what each response is called in its file; () if that is not known.
         """
-        if answer_ids and isinstance(ratings, str | Path) and path_of(ratings).is_file():
-            answers = {row.id: answer for row, answer in zip(rows, answer_ids, strict=True)}
+        if responses and isinstance(ratings, str | Path) and path_of(ratings).is_file():
+            answers = {}
+            if answer_ids:
+                answers = {row.id: answer for row, answer in zip(rows, answer_ids, strict=True)}
             check_reviewed(path_of(ratings), responses, answers)
         return super().inputs(rows, ratings=ratings, responses=responses, response_texts=response_texts)
 
@@ -351,22 +354,37 @@ def order_of(values: Mapping[str, Floats], options: LLaVABenchOptions) -> dict[s
 
 
 def check_reviewed(file: Path, responses: str, answers: Mapping[int, str]) -> None:
-    """Check that a file's reviews are of these responses, where they say which they are of.
+    """Check that a file's reviews are of these responses, where both say which they are; warn where they do not.
 
     Args:
         responses: the name of the responses.
         answers: what they are called in their file, by their questions' ids.
     """
+    reviews = 0
+    checked = 0
     for where, review in json_rows(file):
-        if not isinstance(review, Mapping) or "answer2_id" not in review:
+        if not isinstance(review, Mapping) or "question_id" not in review:
             continue
-        expected = answers.get(review.get("question_id", -1))
-        if expected is not None and review["answer2_id"] != expected:
+        reviews += 1
+        expected = answers.get(review["question_id"])
+        if expected is None or "answer2_id" not in review:
+            continue
+        checked += 1
+        if review["answer2_id"] != expected:
             raise ValueError(
                 f"{where}: answer2_id is {short_repr(review['answer2_id'])}, but the answer_id of {responses} is "
                 f"{short_repr(expected)} there: these are ratings of other responses. Name the reviews of "
                 f"{responses}: one file of --ratings for each of --responses, in the same order."
             )
+    if checked == reviews:
+        return
+    why = f"{reviews - checked:,} of the {reviews:,} reviews have no answer2_id"
+    if not answers:
+        why = "the responses have no answer_id"
+    warnings.warn(
+        f"{responses}: {why}, so it is not checked that these responses are rated in {file}, and not another model's.",
+        stacklevel=2,
+    )
 
 
 METRIC = LLaVABench()
