@@ -146,7 +146,9 @@ def test_part_of_mme_is_known_by_its_images(upstream, tmp_path):
         (questions[::2], "all subtasks, in part", "--dataset mme --partial"),
         (of_two, "posters, OCR", "--dataset mme"),
     ):
-        answered = [{"question_id": row["question_id"], "prompt": row["text"], "text": "Yes."} for row in rows]
+        answered = [
+            {"question_id": row["question_id"], "prompt": row["text"], "text": "Yes."} for row in rows
+        ]
         file.write_text("\n".join(map(json.dumps, answered)))
         inspection = inspect(file)
         assert (inspection.benchmarks, inspection.about) == (["mme"], about)

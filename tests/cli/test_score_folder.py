@@ -139,3 +139,23 @@ def test_a_folder_per_model_names_the_models(upstream, tmp_path, monkeypatch, ca
         "one": ["mme/hallucination", "pope/accuracy"],
         "other": ["mme/hallucination", "pope/accuracy"],
     }
+
+
+def test_one_models_folder_names_the_model(upstream, tmp_path, monkeypatch, ran):
+    """Files that are called as benchmarks, whether the folder itself is named, or the one that holds it."""
+    monkeypatch.chdir(tmp_path)
+    halluscope.build("pope", upstream / "pope")
+    halluscope.build("mme", upstream / "mme/mme_benchmark.jsonl")
+    ours = tmp_path / "answers" / "ours"
+    ours.mkdir(parents=True)
+    (answers,) = (upstream / "wild/ShunqiM__PM").iterdir()
+    shutil.copy(answers, ours / "pope.jsonl")  # its rows state another name
+    rows = [json.loads(line) for line in (upstream / "mme/mme_benchmark.jsonl").read_text().splitlines()]
+    for number, row in enumerate(rows):
+        row["response"] = ("Yes", "No", "No")[number % 3]
+    (ours / "MME.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    for folder, out in (("answers/ours", "alone"), ("answers", "beside")):
+        ran(f"score --responses {folder} --out {out}")
+        assert {name: sorted(row) for name, row in halluscope.table(out).items()} == {
+            "ours": ["mme/hallucination", "pope/accuracy"]
+        }

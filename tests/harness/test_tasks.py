@@ -193,7 +193,9 @@ def test_a_part_of_the_images_missing_says_how_each_harness_is_told(data, tmp_pa
     rows = datasets.concatenate_datasets([rows, images.cast_column("image", datasets.Image())], axis=1)
     rows.to_parquet(folder / "validation-00000-of-00001.parquet")
     with pytest.raises(ValueError, match=r"are missing, .*Inspect -T images=FOLDER") as error:
-        Evaluation.open("throne_coco", "", Settings.of("throne_coco", {"dataset": str(tmp_path / "throne_coco")}))
+        Evaluation.open(
+            "throne_coco", "", Settings.of("throne_coco", {"dataset": str(tmp_path / "throne_coco")})
+        )
     assert "--images" not in str(error.value)
 
 

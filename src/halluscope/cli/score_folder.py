@@ -16,6 +16,7 @@ from halluscope.cli.parameters import OUTPUT, Folder
 from halluscope.files.opening import plain_name
 from halluscope.files.writing import check_new
 from halluscope.inspection.inspecting import DATASET, JUDGE, RESPONSES, VERDICTS, Inspection, inspect
+from halluscope.inspection.printed import letters
 from halluscope.judging.verdicts import RUN
 from halluscope.responses import answer_lists
 from halluscope.sanitize import one_line, short_repr, typed
@@ -73,9 +74,12 @@ def score_folder(
         say("")
     tell_left_out(left_out)
     if failed:
+        others = ""
+        if len(failed) < len(groups):
+            others = f" `{typed(['table', str(out)])}` shows the others."
         raise ValueError(
-            f"{len(failed)} of {len(groups)} benchmarks were not scored: {', '.join(failed)}. Type their commands "
-            f"again once the files are as expected; `{typed(['table', str(out)])}` shows the others."
+            f"{len(failed)} of {len(groups)} benchmarks were not scored: {', '.join(failed)}. Once what the messages "
+            f"name is mended, type the commands above again.{others}"
         )
     tell(f"Next: `{typed(['table', str(out)])}` puts all models into one table.")
 
@@ -228,17 +232,47 @@ def models_of(group: Group) -> list[Model]:
 
 
 def name_among(model: Model, models: Sequence[Model], groups: Sequence[Group], top: Path) -> str:
-    """Name an LVLM: by its files; or by its folder, if others have files of that name and each folder is one LVLM's."""
+    """Name an LVLM: by its files; or by its folder, if that is one LVLM's, and the files' names do not tell it."""
+    if is_named_by_folder(model.folder, groups, top):
+        return folder_name(model.folder, top)
     folders = [other.folder for other in models]
     names = [other.name for other in models]
     if names.count(model.name) == 1 or model.folder == top:
         return model.name
     benchmarks = [group.name for group in groups if any(file.parent == model.folder for file in group.files)]
     if len(benchmarks) > 1 and folders.count(model.folder) == 1:
-        return str(model.folder.relative_to(top))
+        return folder_name(model.folder, top)
     if len(model.files) > 1:
         return f"{model.folder.name}/{model.name}"
     return model.name  # `score` puts folders before names that are alike
+
+
+def is_named_by_folder(folder: Path, groups: Sequence[Group], top: Path) -> bool:
+    """Whether a folder is one LVLM's: its files are of different benchmarks, and are called as these are."""
+    benchmarks = 0
+    for group in groups:
+        here = [model for model in models_of(group) if model.folder == folder]
+        if not here:
+            continue
+        if len(here) > 1 or letters(here[0].name) not in names_of_benchmark(group):
+            return False
+        benchmarks += 1
+    return benchmarks > 1 or (benchmarks == 1 and folder != top)
+
+
+def names_of_benchmark(group: Group) -> set[str]:
+    """Return how a benchmark, and the dataset that its files are about, may be called, in small letters and digits."""
+    benchmark = registry.benchmark(group.name)
+    dataset = group.words[group.words.index("--dataset") + 1]
+    config = f"{group.name} {registry.first_dataset(benchmark).config}"
+    return {letters(name) for name in (group.name, benchmark.title, dataset, config)}
+
+
+def folder_name(folder: Path, top: Path) -> str:
+    """Return what an LVLM is called by its folder."""
+    if folder == top:
+        return folder.resolve().name
+    return str(folder.relative_to(top))
 
 
 def part_in(file: Path, parts: Iterable[str]) -> str:
