@@ -179,7 +179,7 @@ def test_a_missing_judge_is_missed_before_an_lvlm_answers(data, task, caplog):
 
 
 def test_missing_images_say_how_each_harness_is_told(data):
-    said = r"pope:coco was built without images\..*Inspect -T images=FOLDER; in lm-eval --metadata '{\"pope\": {\"images\""
+    said = r"coco was built without images\..*Inspect -T images=FOLDER; in lm-eval --metadata '{\"pope\": {\"images\""
     with pytest.raises(NoImages, match=said):
         Evaluation.open("pope", "", Settings.of("pope"))
 

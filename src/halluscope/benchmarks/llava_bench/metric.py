@@ -30,6 +30,7 @@ from halluscope.benchmarks.llava_bench.reading import (
 from halluscope.files.opening import json_rows
 from halluscope.judged import AUTHORS, OURS, PART, Adds, Judged, JudgedOptions, Readings, name_of
 from halluscope.judging.options import ASKING, given_verdicts_option, judge_option, max_tokens_option
+from halluscope.judging.prompts import Collected
 from halluscope.judging.verdict_prompts import Verdict, VerdictPrompt
 from halluscope.judging.verdicts import Criterion
 from halluscope.metric import Scores
@@ -223,7 +224,7 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
         texts: Sequence[str],
         rows: Sequence[Question],
         options: LLaVABenchOptions,
-    ) -> list[list[Verdict | None]]:
+    ) -> Collected[Verdict]:
         """Ask about each row, in both orders if the options say so."""
         if not options.both_orders:
             return super()._replies(prompt, texts, rows, options)
@@ -231,11 +232,16 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
         for in_order in (prompt, turned(prompt)):
             for row, text in zip(rows, texts, strict=True):
                 specs.append(in_order.ask(self.fields(row), text))
+        in_each_order = options.collect(specs)
         verdicts = []
-        for of_repeat in options.verdicts(specs):
+        unread = []
+        for of_repeat in in_each_order.verdicts:
             pairs = zip(of_repeat[: len(rows)], of_repeat[len(rows) :], strict=True)
             verdicts.append([of_both_orders(*pair) for pair in pairs])
-        return verdicts
+        for replies in in_each_order.unread:
+            either = zip(replies[: len(rows)], replies[len(rows) :], strict=True)
+            unread.append([usual or other for usual, other in either])
+        return Collected(verdicts, unread)
 
     def check_rows(self, rows: Sequence[Question]) -> None:
         for number, row in enumerate(rows):
