@@ -159,3 +159,19 @@ def test_one_models_folder_names_the_model(upstream, tmp_path, monkeypatch, ran)
         assert {name: sorted(row) for name, row in halluscope.table(out).items()} == {
             "ours": ["mme/hallucination", "pope/accuracy"]
         }
+
+
+def test_a_file_that_is_called_as_a_benchmark_is_that_ones(upstream, tmp_path, monkeypatch, ran, refused):
+    """Descriptions fit several; what has the images is still to be named, in a command that names the models."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("llava", "instructblip"):
+        folder = tmp_path / "answers" / name
+        folder.mkdir(parents=True)
+        shutil.copy(upstream / f"responses/pope_instruction1_{name}.jsonl", folder / "chair.jsonl")
+    said = refused("score --responses answers --out runs")
+    assert "`halluscope score chair --help` says what that can be" in said
+    files = "--responses instructblip=answers/instructblip/chair.jsonl llava=answers/llava/chair.jsonl"
+    assert f"`halluscope score chair {files} --dataset DATASET --out runs/chair`" in said
+    objects = upstream / "chair/coco2014_chair_objects.json.gz"
+    ran(f"score chair {files} --synonyms names --out runs/chair --bootstrap 0 --dataset", objects)
+    assert list(halluscope.table("runs")) == ["instructblip", "llava"]

@@ -41,7 +41,8 @@ def inspect(files: Files, /, *, json: bool = False) -> None:
                 say(f"  {command}")
         if any(DATASET in content.command for content in contents):
             tell(
-                f"{DATASET} is what has the questions or images; `halluscope list` names datasets, or give a file."
+                f"{DATASET} is what has the questions or images: a dataset (`halluscope list` names them), or a file; "
+                "`halluscope score NAME --help` says what that can be."
             )
         if any(content.kind == RESPONSES and not content.benchmarks for content in contents):
             tell(

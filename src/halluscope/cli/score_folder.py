@@ -4,7 +4,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -54,17 +54,25 @@ def score_folder(
         )
     check_new(out)
     groups, left_out = groups_of(responses, judge, out)
-    if not groups:
+    scored = []
+    for group in groups:
+        words = words_of(group, groups, responses, out)
+        if DATASET in words:
+            reason = (
+                f"put what these responses are about in the place of {DATASET} (`halluscope score {group.name} "
+                f"--help` says what that can be): `{typed(words)}`."
+            )
+            left_out[reason] = [str(file.relative_to(responses)) for file in group.files]
+        else:
+            scored.append(group)
+    if not scored:
         tell_left_out(left_out)
         raise ValueError(
             f"No file in {one_line(responses)} could be scored, so {one_line(out)} was not written."
         )
     failed = []
-    for group in groups:
-        words = ["score", group.name, "--responses"]
-        words += words_of_models(group, groups, responses)
-        words += group.words
-        words += ["--out", str(out / place(group, groups))]
+    for group in scored:
+        words = words_of(group, groups, responses, out)
         say(f"{typed(words)}\n")
         try:
             commands.run(words, words)
@@ -75,10 +83,10 @@ def score_folder(
     tell_left_out(left_out)
     if failed:
         others = ""
-        if len(failed) < len(groups):
+        if len(failed) < len(scored):
             others = f" `{typed(['table', str(out)])}` shows the others."
         raise ValueError(
-            f"{len(failed)} of {len(groups)} benchmarks were not scored: {', '.join(failed)}. Once what the messages "
+            f"{len(failed)} of {len(scored)} benchmarks were not scored: {', '.join(failed)}. Once what the messages "
             f"name is mended, type the commands above again.{others}"
         )
     tell(f"Next: `{typed(['table', str(out)])}` puts all models into one table.")
@@ -107,12 +115,14 @@ def files_of(folder: Path) -> Iterator[Path]:
 
 
 def groups_of(folder: Path, judge: str, out: Path) -> tuple[list[Group], dict[str, list[str]]]:
-    """Return the files that can be scored, those of one benchmark and dataset together; and why -> which cannot."""
+    """Return the files whose benchmark is known, those of one benchmark and dataset together; and why -> which others
+    cannot be scored.
+    """
     groups: dict[tuple[str, ...], Group] = {}
     left_out: dict[str, list[str]] = {}
     for file in files_of(folder):
         try:
-            inspection = inspect(file)
+            inspection = by_name(inspect(file), file)
             reason = why_not(inspection, judge, out)
         except (ValueError, OSError) as error:
             reason = str(error)
@@ -143,6 +153,19 @@ def listed(files: Sequence[str]) -> str:
     return names
 
 
+def by_name(inspection: Inspection, file: Path) -> Inspection:
+    """Choose the benchmark that a file is called as, where its content does not tell which of several it is."""
+    if inspection.kind != RESPONSES or inspection.problem or len(inspection.benchmarks) == 1:
+        return inspection
+    for benchmark in registry.benchmarks():
+        is_called_so = letters(plain_name(file)) in (letters(benchmark.name), letters(benchmark.title))
+        may_be = not inspection.benchmarks or benchmark.name in inspection.benchmarks
+        if benchmark.is_scored and is_called_so and may_be:
+            words = ["score", benchmark.name, "--responses", inspection.file, "--dataset", DATASET]
+            return replace(inspection, benchmarks=[benchmark.name], words=words)
+    return inspection
+
+
 def why_not(inspection: Inspection, judge: str, out: Path) -> str:
     """Return why a file cannot be scored without more being said, and what to type; "" if it can."""
     if inspection.kind == VERDICTS:
@@ -157,8 +180,6 @@ def why_not(inspection: Inspection, judge: str, out: Path) -> str:
     if len(inspection.benchmarks) > 1:
         names = " or ".join(inspection.benchmarks)
         return f"responses for {names}; choose one, and name what has the images: {command(name, [DATASET], out)}."
-    if DATASET in inspection.words:
-        return f"what has the questions of {name} is not known; name it: {command(name, [DATASET], out)}."
     if JUDGE in inspection.words and not judge:
         dataset = inspection.words[inspection.words.index("--dataset") + 1]
         typed_with_ratings = command(name, [dataset, "--ratings", "FILE"], out)
@@ -173,6 +194,15 @@ def command(name: str, words: Sequence[str], out: Path) -> str:
 
 
 # What is typed
+
+
+def words_of(group: Group, groups: Sequence[Group], top: Path, out: Path) -> list[str]:
+    """Return the command that scores a group."""
+    words = ["score", group.name, "--responses"]
+    words += words_of_models(group, groups, top)
+    words += group.words
+    words += ["--out", str(out / place(group, groups))]
+    return words
 
 
 def words_after_files(inspection: Inspection, judge: str) -> Iterator[str]:
