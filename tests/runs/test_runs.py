@@ -13,7 +13,7 @@ import halluscope
 from halluscope import registry, vocabularies
 from halluscope.benchmark import Benchmark
 from halluscope.errors import OutputError, RunError
-from halluscope.reporting.judged_report import LONGEST_NOTE
+from halluscope.reporting.judged_report import LONGEST_REPLY
 from halluscope.runs import folder as folders
 from halluscope.runs.comparing import compare
 from halluscope.runs.folder import check
@@ -83,7 +83,7 @@ def test_a_reply_that_cannot_be_read_is_shown_in_one_short_line(benchmark, tmp_p
         assert bool(replies) <= bool({"unread", "unreadable", "unjudged"}.intersection(item.errors))
         for fact in replies:
             ((text, kind),) = fact.values
-            assert text.startswith("<script>document.title = 'broken'</script>") and len(text) <= LONGEST_NOTE + len("...")
+            assert text.startswith("<script>document.title = 'broken'</script>") and len(text) <= LONGEST_REPLY + len("...")
             assert kind == "open" and "\x1b" not in text and "\n" not in text
             shown += 1
     assert shown

@@ -20,7 +20,7 @@ def inspect(files: Files, /, *, json: bool = False) -> None:
         files: files of any kind, such as responses or scores, or folders of files
         json: print JSON instead of text
     """
-    from halluscope.inspection.inspecting import DATASET, RESPONSES
+    from halluscope.inspection.inspecting import DATASET, JUDGE, RESPONSES
     from halluscope.inspection.inspecting import inspect as inspected
 
     contents = []
@@ -43,6 +43,11 @@ def inspect(files: Files, /, *, json: bool = False) -> None:
             tell(
                 f"{DATASET} is what has the questions or images: a dataset (`halluscope list` names them), or a file; "
                 "`halluscope score NAME --help` says what that can be."
+            )
+        if any(JUDGE in content.words for content in contents):
+            tell(
+                f"{JUDGE} is who gives verdicts: openai:MODEL@URL for a server, or a local model; `halluscope score NAME "
+                "--help` says more."
             )
         if any(content.kind == RESPONSES and not content.benchmarks for content in contents):
             tell(

@@ -24,6 +24,7 @@ from halluscope.reporting.tables import Values, gap, is_defined, percent
 from halluscope.sanitize import external_text
 
 LONGEST_NOTE = 1000  # how many characters of a judge's reasons are shown
+LONGEST_REPLY = 400  # how many of a reply in which nothing can be read
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,7 @@ def unread_reply(row: Values, criteria: Sequence[str] = ()) -> Iterator[Fact]:
     if reply is None and criteria and all(row.get(name) is None for name in criteria):
         reply = reply_of(row["inputs"].get(RATINGS), criteria)
     if reply:
-        yield Fact("unreadable reply", [(external_text(reply, LONGEST_NOTE), "open")])
+        yield Fact("unreadable reply", [(external_text(reply, LONGEST_REPLY), "open")])
 
 
 def with_interval(change: Mapping[str, float]) -> str:
