@@ -83,7 +83,9 @@ def test_a_reply_that_cannot_be_read_is_shown_in_one_short_line(benchmark, tmp_p
         assert bool(replies) <= bool({"unread", "unreadable", "unjudged"}.intersection(item.errors))
         for fact in replies:
             ((text, kind),) = fact.values
-            assert text.startswith("<script>document.title = 'broken'</script>") and len(text) <= LONGEST_REPLY + len("...")
+            assert text.startswith("<script>document.title = 'broken'</script>") and len(
+                text
+            ) <= LONGEST_REPLY + len("...")
             assert kind == "open" and "\x1b" not in text and "\n" not in text
             shown += 1
     assert shown

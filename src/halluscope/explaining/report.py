@@ -174,9 +174,23 @@ def of_example(explanation: Explanation, example: Values) -> str:
         if name not in ("text", "first", "second"):
             identity.append(str(value))
     row = one_line(" ".join(identity), NAME)
-    first = in_words(explanation, example["first"])
-    second = in_words(explanation, example["second"])
+    first = in_words(explanation, without_common(example["first"], example["second"]))
+    second = in_words(explanation, without_common(example["second"], example["first"]))
     return f"  {row}: {quoted(example['text'], TEXT)} is {first}, or {second}"
+
+
+def without_common(values: Values, others: Values) -> dict[str, Any]:
+    """Return what one parser read, of lists only what the other did not read.
+
+    >>> without_common({"mentions": ["dog", "cat"], "n": 1}, {"mentions": ["dog"], "n": 2})
+    {'mentions': ['cat'], 'n': 1}
+    """
+    own = dict(values)
+    for name, value in values.items():
+        other = others[name]
+        if isinstance(value, list) and isinstance(other, list):
+            own[name] = [entry for entry in value if entry not in other]
+    return own
 
 
 def in_words(explanation: Explanation, values: Values) -> str:

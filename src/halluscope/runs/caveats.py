@@ -88,6 +88,8 @@ def of_stated(benchmark: Benchmark, results: Named) -> Iterator[str]:
             texts.append(f"{score} {printed(value, is_points)} (here {printed(ours, is_points)})")
             if not abs(value - ours) < AGREE:  # nor if ours is NaN
                 verdict = "differ"
+        if verdict == "differ":
+            verdict += f"; `halluscope explain {benchmark.name}` says how scripts count otherwise"
         yield f"{name} states scores itself: {', '.join(texts)}. They {verdict}."
 
 
