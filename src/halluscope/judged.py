@@ -219,8 +219,8 @@ class Judged(RowsMetric):
             return self.by_rule(options.judge, rows, texts)
         if options.named(("",)):
             raise ValueError(
-                f"No judge is named; expected 'openai:MODEL[@URL]' or a local model, or {RATINGS} of your "
-                f"own. With {' or '.join(map(repr, rules))} no model is asked."
+                f"No judge is named (--judge, in Python judge); expected 'openai:MODEL[@URL]' or a local model, or "
+                f"{RATINGS} of your own (--{RATINGS} FILE). With {' or '.join(map(repr, rules))} no model is asked."
             )
         options.prepare(rules)
         self.check_rows(rows)

@@ -11,6 +11,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from halluscope import registry
+from halluscope.building.build_info import MANIFEST
 from halluscope.cli import commands
 from halluscope.cli.parameters import OUTPUT, Folder
 from halluscope.files.opening import plain_name
@@ -96,13 +97,13 @@ def score_folder(
 
 
 def files_of(folder: Path) -> Iterator[Path]:
-    """Yield the files of a folder and of its folders, without hidden ones and runs.
+    """Yield the files of a folder and of its folders, without hidden ones, runs and built datasets.
 
     A folder of text files, one per subtask, is as one file.
     """
     for name, folders, files in os.walk(folder):
         here = Path(name)
-        if RUN in files:
+        if RUN in files or MANIFEST in files:
             folders.clear()
             continue
         if answer_lists.is_folder_of_lists(here):
