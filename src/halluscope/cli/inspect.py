@@ -46,8 +46,8 @@ def inspect(files: Files, /, *, json: bool = False) -> None:
             )
         if any(JUDGE in content.words for content in contents):
             tell(
-                f"{JUDGE} is who gives verdicts: openai:MODEL@URL for a server, or a local model; `halluscope score NAME "
-                "--help` says more."
+                f"{JUDGE} is who gives verdicts: openai:MODEL@URL for a server, or a local model; `halluscope score "
+                "NAME --help` says more."
             )
         if any(content.kind == RESPONSES and not content.benchmarks for content in contents):
             tell(
