@@ -26,12 +26,13 @@ found, it reflects only the choice of images.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
+from halluscope.stats.beta import student_tail
 from halluscope.stats.linear import OF_MEANS, LinearScores, Totals, linear
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools, Ints
@@ -91,6 +92,39 @@ class Corrected:
     refused: dict[str, str]
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """The labelled texts of a sample, and how much the errors of the prediction in each move each score."""
+
+    texts: Ints  # [n], their rows
+    chances: Floats  # [n, 1], the probability with which each was drawn
+    moved: Floats  # [n, scores], by the slopes of the scores
+    spread: Floats  # [n, scores], by slopes whose squares add up to a variance
+
+    def of_same_draw(self, other: "Drawn") -> bool:
+        """Whether these are the same rows, drawn with the same chances."""
+        return np.array_equal(self.texts, other.texts) and np.array_equal(self.chances, other.chances)
+
+    def negative(self) -> "Drawn":
+        """Return the same with all signs changed."""
+        return replace(self, moved=-self.moved, spread=-self.spread)
+
+    def less(self, other: "Drawn") -> "Drawn":
+        """Return by how much more each text moves a score than it does in another table, of the same draw."""
+        return replace(self, moved=self.moved - other.moved, spread=self.spread - other.spread)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Estimated scores, and what moved them."""
+
+    names: list[str]
+    values: Floats  # [scores], in [0, 1], NaN where undefined
+    expected: Floats  # [texts, scores], how much the prediction of each text moves each score, less the mean
+    drawn: Drawn
+    refused: dict[str, str]  # name -> why the labels do not suffice for this score
+
+
 def correct(
     labels: NDArray[np.int8],
     present: Bools,
@@ -99,6 +133,17 @@ def correct(
     class_f: str = OF_MEANS,
     level: float = 0.95,
 ) -> Corrected:
+    """Estimate what the scores would be if people had read every text, as `estimate` does, with their intervals."""
+    return with_intervals(estimate(labels, present, sample, betas, class_f), level)
+
+
+def estimate(
+    labels: NDArray[np.int8],
+    present: Bools,
+    sample: Sample,
+    betas: Sequence[float] = (1.0, 0.5),
+    class_f: str = OF_MEANS,
+) -> Estimate:
     """Estimate what the scores would be if people had read every text, from tables [texts, classes].
 
     `labels` are the judge's: 1, 0, or any other number if too few votes agree. The scores are `precision recall f1
@@ -116,21 +161,88 @@ def correct(
     near = linear(at_anchor, betas, class_f)
     values = near.values + _step(near, anchor, kinds, labelled) - _bias(near, kinds, labelled)
 
+    values = np.clip(values, 0.0, 1.0)
     spread = linear(at_anchor, betas, class_f, spread=True)
-    of_texts = _draw_variances(labelled.influence(near), labelled.chances)
-    variance = of_texts.sum(axis=0) + _image_variance(spread, kinds, present, sample, labelled)
-    half_width = student(level, _degrees_of_freedom(variance, of_texts)) * np.sqrt(variance)
+    return Estimate(
+        names=near.names,
+        values=values,
+        expected=_expected(spread, kinds, present),
+        drawn=Drawn(
+            texts=sample.texts,
+            chances=labelled.chances,
+            moved=labelled.influence(near),
+            spread=labelled.influence(spread),
+        ),
+        refused=_refused(present, kinds, sample.texts, dict(zip(near.names, values.tolist(), strict=True))),
+    )
 
-    by_name = dict(zip(near.names, values.tolist(), strict=True))
-    refused = _refused(present, kinds, sample.texts, by_name)
+
+def with_intervals(estimated: Estimate, level: float) -> Corrected:
+    """Return estimated scores with their intervals."""
+    variances = Variances.of(estimated.expected, [estimated.drawn])
+    half_width = student(level, variances.degrees) * np.sqrt(variances.whole)
+    values = estimated.values
     ends = np.clip([values, values - half_width, values + half_width], 0.0, 1.0)
     scores = {}
-    for name, value, low, high in zip(near.names, *ends.tolist(), strict=True):
-        if name in refused:
+    for name, value, low, high in zip(estimated.names, *ends.tolist(), strict=True):
+        if name in estimated.refused:
             scores[name] = dict.fromkeys(("value", "low", "high"), np.nan)
         else:
             scores[name] = {"value": value, "low": low, "high": high}
-    return Corrected(scores, refused)
+    return Corrected(scores, estimated.refused)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The difference of a score of two models; NaN where it is refused for one of them."""
+
+    value: float  # the first model's score less the second's, in [-1, 1]
+    low: float
+    high: float
+    p: float  # two-sided, of no difference
+    by_images: float  # the part of its variance that is due to the choice of images
+    by_labels: float  # and the part due to which texts were labelled
+
+
+def differences(first: Estimate, second: Estimate, level: float) -> dict[str, Difference]:
+    """Return the difference of each score of two models, estimated from tables about the same images, row by row.
+
+    The images are the same for both, so what moves both scores alike cancels. The labelled texts of one model are a
+    draw of their own, and the errors of the two predictions in an image count as independent; if people labelled the
+    same rows for both models, drawn with the same chances, it is one draw, and these errors cancel too.
+    """
+    if first.drawn.of_same_draw(second.drawn):
+        drawn = [first.drawn.less(second.drawn)]
+    else:
+        drawn = [first.drawn, second.drawn.negative()]
+    variances = Variances.of(first.expected - second.expected, drawn)
+    errors = np.sqrt(variances.whole)
+    values = first.values - second.values
+    half_width = student(level, variances.degrees) * errors
+    ends = np.clip([values - half_width, values + half_width], -1.0, 1.0)
+    by_name = {}
+    for number, name in enumerate(first.names):
+        if name in first.refused or name in second.refused:
+            by_name[name] = Difference(*[np.nan] * 6)
+            continue
+        by_name[name] = Difference(
+            value=float(values[number]),
+            low=float(ends[0, number]),
+            high=float(ends[1, number]),
+            p=_p(values[number], errors[number], variances.degrees[number]),
+            by_images=float(variances.of_images[number]),
+            by_labels=float(variances.of_draw[number]),
+        )
+    return by_name
+
+
+def _p(value: float, error: float, degrees: float) -> float:
+    """Return the two-sided p value of 0, given a value and its standard error."""
+    if value == 0:
+        return 1.0
+    if error == 0:
+        return 0.0
+    return student_tail(abs(value) / error, degrees)
 
 
 def _check_chances(chances: Floats, texts: int) -> None:
@@ -323,58 +435,78 @@ def _label_variances(kinds: Sequence[Kind], labelled: LabelledCells) -> Floats:
 # Step 3: the interval
 
 
-def _draw_variances(influence: Floats, chances: Floats) -> Floats:
-    """Return each labelled text's part of the variance from the draw [n, scores].
+@dataclass(frozen=True)
+class Variances:
+    """The variance of each score, or of each difference of two: [scores] each."""
 
-    Args:
-        influence: how much the text's errors move each score: [n, scores].
-        chances: the probability with which the text was drawn: [n, 1].
-    """
-    moved = influence / chances
-    left = 1 - chances
+    of_images: Floats  # from which images are in the dataset
+    of_draw: Floats  # from which texts were drawn
+    degrees: Floats  # of freedom
+
+    @property
+    def whole(self) -> Floats:
+        return self.of_images + self.of_draw
+
+    @classmethod
+    def of(cls, expected: Floats, drawn: Sequence[Drawn]) -> "Variances":
+        """Return the variances, given how much each text moves each score [texts, scores], and independent draws."""
+        of_images = _image_variance(expected, drawn)
+        of_draw = np.zeros(expected.shape[1])
+        uncertainty = np.zeros(expected.shape[1])
+        for of_model in drawn:
+            of_texts = _draw_variances(of_model)
+            of_draw += of_texts.sum(axis=0)
+            uncertainty += (of_texts**2).sum(axis=0) - of_texts.sum(axis=0) ** 2 / len(of_texts)
+        return cls(of_images, of_draw, _degrees_of_freedom(of_images + of_draw, uncertainty))
+
+
+def _draw_variances(drawn: Drawn) -> Floats:
+    """Return each labelled text's part of the variance from the draw [n, scores]."""
+    moved = drawn.moved / drawn.chances
+    left = 1 - drawn.chances
     middle = (left * moved).sum(axis=0) / (left.sum() or 1)
-    texts = len(chances)
+    texts = len(moved)
     variances: Floats = texts / max(1, texts - 1) * left * (moved - middle) ** 2
     return variances
 
 
-def _image_variance(
-    spread: LinearScores,
-    kinds: Sequence[Kind],
-    present: Bools,
-    sample: Sample,
-    labelled: LabelledCells,
-) -> Floats:
-    """Return the variance from the choice of images: [scores].
-
-    It is that of squared influences of predictions, corrected by labels, and never less than the variance of the
-    prediction alone, which is smoother than people's labels.
-    """
+def _expected(spread: LinearScores, kinds: Sequence[Kind], present: Bools) -> Floats:
+    """Return how much the prediction of each text moves each score, less the mean: [texts, scores]."""
     by_true = spread.slopes[:, TRUE]
     by_predicted = spread.slopes[:, PREDICTED]
     by_present = spread.slopes[:, PRESENT]
-    expected = present @ by_present.T
+    expected: Floats = present @ by_present.T
     for kind in kinds:
         slopes = by_predicted
         if kind.is_present:
             slopes = by_predicted + by_true
         expected += kind.cells @ (kind.share * slopes).T
     expected -= expected.mean(axis=0)
-    predicted = expected[sample.texts]
-    observed = predicted + labelled.influence(spread)
-    more = (observed**2 - predicted**2) / labelled.chances
-    variance: Floats = (expected**2).sum(axis=0) + np.maximum(0.0, more.sum(axis=0))
+    return expected
+
+
+def _image_variance(expected: Floats, drawn: Sequence[Drawn]) -> Floats:
+    """Return the variance from the choice of images: [scores].
+
+    It is that of squared influences of predictions [texts, scores], corrected by labels, and never less than the
+    variance of the prediction alone, which is smoother than people's labels.
+    """
+    more = np.zeros(expected.shape[1])
+    for of_model in drawn:
+        predicted = expected[of_model.texts]
+        observed = predicted + of_model.spread
+        more += ((observed**2 - predicted**2) / of_model.chances).sum(axis=0)
+    variance: Floats = (expected**2).sum(axis=0) + np.maximum(0.0, more)
     return variance
 
 
-def _degrees_of_freedom(variance: Floats, of_texts: Floats) -> Floats:
-    """Return Satterthwaite's, 2 V^2 / Var(V), which are few if few texts make up the variance: [scores].
+def _degrees_of_freedom(variance: Floats, uncertainty: Floats) -> Floats:
+    """Return Satterthwaite's, 2 V^2 / Var(V), which are few if few texts make up the variance V: [scores].
 
     Args:
         variance: the whole variance: [scores].
-        of_texts: the texts' parts of it: [n, scores].
+        uncertainty: the variance of the sum of the labelled texts' parts of it: [scores].
     """
-    uncertainty = (of_texts**2).sum(axis=0) - of_texts.sum(axis=0) ** 2 / len(of_texts)
     degrees = 2 * variance**2 / np.maximum(uncertainty, SMALLEST)
     return np.asarray(np.clip(degrees, FEWEST_DEGREES, MOST_DEGREES))
 
