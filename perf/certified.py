@@ -1,20 +1,21 @@
 """Simulates how often the interval of two models' corrected difference contains the true one.
 
-Graders (stats/certified.py): two models answer the same questions about the same images, some of which are hard for both. A judge errs alike on both,
-given what people would say. People mark 100 of 500, or 300 of 4,000 responses: of both models, of the first alone, or
-of a third one that is not compared. The second model is as good as the first, or worse.
+Graders (stats/certified.py). Two models answer the same questions about the same images, some of which are hard for
+both. A judge errs alike on both, given what people would say. People mark 100 of 500, or 300 of 4,000 responses: of
+both models, of the first alone, or of a third one that is not compared. The second model is as good as the first, or
+worse.
 
-Judges of objects (stats/corrected.py): two models describe the same images, of which coverage.py makes up what they
-show. Half of what the second model implies is what the first one does, by chance; it is as good, or it names present
-objects less often and others 1.5 times as often. The judge errs independently, or alike on both texts of an image: in
-the same cells, and with nearly all errors in a quarter of the images, or in some classes. People label 100 or 200 texts
-of each model, in two draws with the same seed, or 100 images for both.
+Judges of objects (stats/corrected_difference.py). Two models describe the same images, of which coverage.py makes up
+what they show. Half of what the second model implies is by chance what the first one does; it is as good, or it names
+present objects less often and others 1.5 times as often. The judge errs independently, or with nearly all errors in
+some images or in some classes, which are the same for both models, or in the same cells of both. People label 100 or
+200 texts of each model, in two draws with the same seed, or 100 images for both.
 
     python perf/certified.py [--runs 400]
 
-The tables show how often the intervals of the difference and of the second model's score hold the truth, in percent;
-the bias of the judge's difference and of the corrected one; and half the width of the interval. Those of judges of
-objects are in percentage points.
+The tables show how often the interval of the difference holds the true one, in percent (for graders also that of the
+second model's score); the bias of the judge's difference and of the corrected one; and half the width of the interval.
+Those of judges of objects are in percentage points.
 """
 
 import argparse
@@ -27,10 +28,20 @@ import numpy as np
 from numpy.typing import NDArray
 from tabulate import tabulate
 
-from coverage import NAMES, Population, draw_by_verdict, images_of_nobody, rates_of, raw_scores, true_scores, with_errors
+from coverage import (
+    NAMES,
+    Population,
+    draw_by_verdict,
+    images_of_nobody,
+    rates_of,
+    raw_scores,
+    true_scores,
+    with_errors,
+)
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.certified import Judged, Marks, corrected_scores
-from halluscope.stats.corrected import Estimate, Sample, differences, draw, estimate
+from halluscope.stats.corrected import Estimate, Sample, draw, estimate
+from halluscope.stats.corrected_difference import Difference, differences
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -233,24 +244,25 @@ def text_cases() -> Iterator[TextCase]:
 def measure_texts(case: TextCase, runs: int) -> list[dict[str, Any]]:
     """Return a line of the table for each score."""
     random = np.random.default_rng(0)
-    models = models_of(case)
+    first, second = models_of(case)
     truths = []
     raws = []
-    found = []
+    corrected = []
     for run in range(runs):
-        rows = random.integers(len(models[0].labels), size=case.texts)
-        both = [model.at(rows) for model in models]
-        truths.append(np.subtract(*[true_scores(model, at) for model, at in zip(models, both, strict=True)]))
-        raws.append(np.subtract(*[raw_scores(at) for at in both]))
-        by_name = differences(*estimates(case, both, run), level=0.95)
-        found.append([[by_name[name].value, by_name[name].low, by_name[name].high] for name in NAMES])
-    truth = np.array(truths)  # [runs, scores]
-    raw = np.array(raws)
-    value, low, high = np.moveaxis(np.array(found), 2, 0)
+        rows = random.integers(len(first.labels), size=case.texts)
+        first_drawn = first.at(rows)
+        second_drawn = second.at(rows)
+        truths.append(np.array(true_scores(first, first_drawn)) - true_scores(second, second_drawn))
+        raws.append(np.array(raw_scores(first_drawn)) - raw_scores(second_drawn))
+        corrected.append(corrected_differences(case, first_drawn, second_drawn, run))
     lines = []
     for name in SCORES:
         column = NAMES.index(name)
-        held = (low <= truth) & (truth <= high)
+        truth = np.array(truths)[:, column]
+        raw = np.array(raws)[:, column]
+        value = np.array([differences[name].value for differences in corrected])
+        low = np.array([differences[name].low for differences in corrected])
+        high = np.array([differences[name].high for differences in corrected])
         lines.append(
             {
                 "errors": case.errors,
@@ -259,16 +271,16 @@ def measure_texts(case: TextCase, runs: int) -> list[dict[str, Any]]:
                 "labelled": case.labelled,
                 "same images": "yes" if case.is_same_draw else "no",
                 "score": name,
-                "difference held": 100 * held[:, column].mean(),
-                "raw bias": 100 * (raw - truth)[:, column].mean(),
-                "bias": 100 * (value - truth)[:, column].mean(),
-                "half width": 50 * (high - low)[:, column].mean(),
+                "difference held": 100 * ((low <= truth) & (truth <= high)).mean(),
+                "raw bias": 100 * (raw - truth).mean(),
+                "bias": 100 * (value - truth).mean(),
+                "half width": 50 * (high - low).mean(),
             }
         )
     return lines
 
 
-def models_of(case: TextCase) -> list[Population]:
+def models_of(case: TextCase) -> tuple[Population, Population]:
     """Make the populations of two models' texts about the same images."""
     random = np.random.default_rng(1)
     present, chances = images_of_nobody(random)
@@ -281,23 +293,25 @@ def models_of(case: TextCase) -> list[Population]:
     second = other_place < chances
     by_image, by_class, seed = ERRORS[case.errors]
     rates = rates_of(random, present.shape, by_image, by_class)
-    return [
+    return (
         with_errors(first, present, rates, np.random.default_rng(2)),
         with_errors(second, present, rates, np.random.default_rng(seed)),
-    ]
+    )
 
 
-def estimates(case: TextCase, models: list[Population], seed: int) -> list[Estimate]:
-    """Let people label texts of both models, and estimate the scores."""
-    estimated = []
-    drawn = None
-    for model in models:
-        if drawn is None or not case.is_same_draw:
-            drawn = draw(model.labels, model.present, case.labelled, seed)
-        rows, chances = drawn
-        sample = Sample(rows, chances, model.implied[rows])
-        estimated.append(estimate(model.labels, model.present, sample))
-    return estimated
+def corrected_differences(
+    case: TextCase, first: Population, second: Population, seed: int
+) -> dict[str, Difference]:
+    """Let people label texts of both models, and correct the differences."""
+    drawn = draw(first.labels, first.present, case.labelled, seed)
+    estimate_of_first = estimated(first, *drawn)
+    if not case.is_same_draw:
+        drawn = draw(second.labels, second.present, case.labelled, seed)
+    return differences(estimate_of_first, estimated(second, *drawn), level=0.95)
+
+
+def estimated(model: Population, rows: Ints, chances: Floats) -> Estimate:
+    return estimate(model.labels, model.present, Sample(rows, chances, model.implied[rows]))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,6 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.stats.beta import student_tail
 from halluscope.stats.linear import OF_MEANS, LinearScores, Totals, linear
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools, Ints
@@ -124,6 +123,19 @@ class Estimate:
     drawn: Drawn
     refused: dict[str, str]  # name -> why the labels do not suffice for this score
 
+    def only(self, names: Sequence[str]) -> "Estimate":
+        """Return some of the scores."""
+        columns = [self.names.index(name) for name in names]
+        return Estimate(
+            names=list(names),
+            values=self.values[columns],
+            expected=self.expected[:, columns],
+            drawn=replace(
+                self.drawn, moved=self.drawn.moved[:, columns], spread=self.drawn.spread[:, columns]
+            ),
+            refused={name: why for name, why in self.refused.items() if name in names},
+        )
+
 
 def correct(
     labels: NDArray[np.int8],
@@ -190,59 +202,6 @@ def with_intervals(estimated: Estimate, level: float) -> Corrected:
         else:
             scores[name] = {"value": value, "low": low, "high": high}
     return Corrected(scores, estimated.refused)
-
-
-@dataclass(frozen=True)
-class Difference:
-    """The difference of a score of two models; NaN where it is refused for one of them."""
-
-    value: float  # the first model's score less the second's, in [-1, 1]
-    low: float
-    high: float
-    p: float  # two-sided, of no difference
-    by_images: float  # the part of its variance that is due to the choice of images
-    by_labels: float  # and the part due to which texts were labelled
-
-
-def differences(first: Estimate, second: Estimate, level: float) -> dict[str, Difference]:
-    """Return the difference of each score of two models, estimated from tables about the same images, row by row.
-
-    The images are the same for both, so what moves both scores alike cancels. The labelled texts of one model are a
-    draw of their own, and the errors of the two predictions in an image count as independent; if people labelled the
-    same rows for both models, drawn with the same chances, it is one draw, and these errors cancel too.
-    """
-    if first.drawn.of_same_draw(second.drawn):
-        drawn = [first.drawn.less(second.drawn)]
-    else:
-        drawn = [first.drawn, second.drawn.negative()]
-    variances = Variances.of(first.expected - second.expected, drawn)
-    errors = np.sqrt(variances.whole)
-    values = first.values - second.values
-    half_width = student(level, variances.degrees) * errors
-    ends = np.clip([values - half_width, values + half_width], -1.0, 1.0)
-    by_name = {}
-    for number, name in enumerate(first.names):
-        if name in first.refused or name in second.refused:
-            by_name[name] = Difference(*[np.nan] * 6)
-            continue
-        by_name[name] = Difference(
-            value=float(values[number]),
-            low=float(ends[0, number]),
-            high=float(ends[1, number]),
-            p=_p(values[number], errors[number], variances.degrees[number]),
-            by_images=float(variances.of_images[number]),
-            by_labels=float(variances.of_draw[number]),
-        )
-    return by_name
-
-
-def _p(value: float, error: float, degrees: float) -> float:
-    """Return the two-sided p value of 0, given a value and its standard error."""
-    if value == 0:
-        return 1.0
-    if error == 0:
-        return 0.0
-    return student_tail(abs(value) / error, degrees)
 
 
 def _check_chances(chances: Floats, texts: int) -> None:

@@ -1,0 +1,173 @@
+"""Several models' scores and their differences, corrected for the errors of judges that vote on the classes of texts.
+
+Each run is corrected by labels of its own texts (`stats.corrected`). How often judges err about another model's texts
+says nothing of these: most of their errors are yes votes on classes that a text has a word for and does not imply, and
+how often a model writes such words is its own affair.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from halluscope import vocabularies
+from halluscope.errors import RunError
+from halluscope.judging import votes as voting
+from halluscope.reporting.tables import Json
+from halluscope.responses.thoughts import take_out
+from halluscope.runs.comparing import Rescored, rescored, unlike
+from halluscope.runs.run import Run
+from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.corrected import Estimate, estimate, with_intervals
+from halluscope.stats.corrected_difference import differences
+from halluscope.studies import corrected_pairs
+from halluscope.studies.certificate import CORRECTION, FORM, certified_labels
+from halluscope.studies.corrected_pairs import Certificate, Pair, not_used
+from halluscope.studies.judgement import name_of, rows_of
+
+MAKE = "halluscope study certify SHEET --responses RESPONSES --dataset DATASET --out FILE"
+SHEET = "halluscope study sheet make DATASET --responses RESPONSES --marks implied --sample 200 --out SHEET"
+
+CONVENTIONS = ("beta", "class_f", "all_average")  # keys of a signature that say what a score is
+
+
+@dataclass(frozen=True)
+class Model:
+    """A run, corrected by the certificate of its texts."""
+
+    name: str
+    judged: Mapping[str, float]  # its scores by the judges, on the rows that all runs have
+    estimated: Estimate
+    certificate: int  # its number
+    labelled: int  # how many of its texts are labelled
+    unlabelled: int  # how many different texts are not
+
+
+def correct(
+    runs: Mapping[str, Run], certificates: Sequence[Path], resampling: Bootstrap
+) -> tuple[Json, list[Pair]]:
+    """Return what is found of the runs, as `studies.corrected_runs` has it, and the differences of each two."""
+    read = [corrected_pairs.read_certificate(path, FORM, MAKE) for path in certificates]
+    parts = rescored(runs, resampling)
+    check_conventions(parts)
+    models = []
+    for name, run in runs.items():
+        models.append(model_of(run, parts[name], name, read))
+    level = resampling.level
+    scores: list[Json] = []
+    uncorrected: list[str] = []
+    for model in models:
+        scores += scores_of(model, read[model.certificate], level)
+        for score, why in model.estimated.refused.items():
+            uncorrected.append(f"{model.name}, {score}: {why}")
+    pairs: list[Pair] = []
+    for first, second in combinations(models, 2):
+        pairs += pairs_of(first, second, level)
+    content = {
+        "certificates": read,
+        "scores": scores,
+        "uncorrected": uncorrected,
+        "doubts": list(not_used(read, {model.certificate for model in models})),
+        "interval": f"{level:g},{CORRECTION}",
+    }
+    return content, pairs
+
+
+def check_conventions(parts: Mapping[str, Rescored]) -> None:
+    """Check that a score of one run is what it is of the others."""
+    for key, values in unlike(list(parts.values())).items():
+        if key in CONVENTIONS:
+            raise RunError(
+                f"The runs {', '.join(parts)} have the {key} {', '.join(values)}, so their scores are not the same; "
+                f"score all with one --{key.replace('_', '-')}."
+            )
+
+
+def model_of(run: Run, part: Rescored, name: str, certificates: Sequence[Certificate]) -> Model:
+    """Estimate the scores of a run on the rows that all runs have, its `part`."""
+    poll = part.run.record.poll
+    if poll is None:
+        raise RunError(f"{name} holds no votes of judges; expected a run that judges voted on.")
+    benchmark: Any = run.benchmark
+    options = benchmark.chosen(run.options)
+    vocabulary = vocabularies.load(options.vocabulary)
+    population = rows_of(take_out(run.ready.matched.texts, options.thoughts).texts)
+    number = number_of(name_of(population), name, certificates)
+    certificate = certificates[number]
+    if certificate.content["vocabulary"] != vocabulary.name:
+        raise RunError(
+            f"{certificate.name} has labels by the vocabulary {certificate.content['vocabulary']}, but {name} was "
+            f"judged by {vocabulary.name}; expected one vocabulary."
+        )
+    labels = certified_labels(certificate.content, vocabulary)
+    if not labels.suffice(list(population)):
+        raise ValueError(
+            f"{certificate.name} rests on {len(labels.texts):,} labelled texts, too few to correct scores by. Label "
+            "more."
+        )
+    present = vocabulary.presence(part.run.ready.inputs["references"])
+    yes, no = voting.count(poll.votes)
+    judged = voting.known(voting.label(yes, no, poll.k), present)
+    sample = labels.sample_of(take_out(part.run.ready.matched.texts, options.thoughts).texts)
+    conventions = options.conventions
+    estimated = estimate(judged, present, sample, conventions.betas, conventions.class_f)
+    if conventions.all_average == "image":  # these means over images are no ratios of sums
+        estimated = estimated.only([score for score in estimated.names if not score.endswith("_all")])
+    return Model(
+        name=name,
+        judged=part.scores,
+        estimated=estimated,
+        certificate=number,
+        labelled=len(labels.texts),
+        unlabelled=len(population) - len(labels.texts),
+    )
+
+
+def number_of(population: str, name: str, certificates: Sequence[Certificate]) -> int:
+    """Return the number of the certificate that is about the texts of a run."""
+    for number, certificate in enumerate(certificates):
+        if certificate.content["texts"] == population:
+            return number
+    raise RunError(
+        f"No certificate is about the texts of {name}, and how judges err about other texts says nothing of these. "
+        f"Label a sample of them: `{SHEET}`, then `{MAKE}`, and name its certificate too."
+    )
+
+
+def scores_of(model: Model, certificate: Certificate, level: float) -> Iterator[Json]:
+    """Yield each corrected score of a run."""
+    for score, corrected in with_intervals(model.estimated, level).scores.items():
+        yield {
+            "run": model.name,
+            "score": score,
+            "judge": model.judged[score],
+            **corrected,
+            "marked": model.labelled,
+            "marks_of": certificate.content["responses"],
+            "own_marks": True,
+        }
+
+
+def pairs_of(first: Model, second: Model, level: float) -> Iterator[Pair]:
+    """Yield the difference of each corrected score of two runs."""
+    marked = first.labelled
+    unmarked = first.unlabelled
+    if first.certificate != second.certificate:
+        marked += second.labelled
+        unmarked += second.unlabelled
+    for score, difference in differences(first.estimated, second.estimated, level).items():
+        yield Pair(
+            score=score,
+            first=first.name,
+            second=second.name,
+            judge=first.judged[score] - second.judged[score],
+            value=difference.value,
+            low=difference.low,
+            high=difference.high,
+            p=difference.p,
+            by_images=difference.by_images,
+            by_marks=difference.by_labels,
+            marked=marked,
+            unmarked=unmarked,
+        )
