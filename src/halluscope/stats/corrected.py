@@ -92,7 +92,7 @@ class Corrected:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class SampleErrors:
     """The labelled texts of a sample, and how much the errors of the prediction in each move each score."""
 
     texts: Ints  # [n], their rows
@@ -100,15 +100,15 @@ class Drawn:
     moved: Floats  # [n, scores], by the slopes of the scores
     spread: Floats  # [n, scores], by slopes whose squares add up to a variance
 
-    def of_same_draw(self, other: "Drawn") -> bool:
+    def of_same_draw(self, other: "SampleErrors") -> bool:
         """Whether these are the same rows, drawn with the same chances."""
         return np.array_equal(self.texts, other.texts) and np.array_equal(self.chances, other.chances)
 
-    def negative(self) -> "Drawn":
+    def negative(self) -> "SampleErrors":
         """Return the same with all signs changed."""
         return replace(self, moved=-self.moved, spread=-self.spread)
 
-    def less(self, other: "Drawn") -> "Drawn":
+    def less(self, other: "SampleErrors") -> "SampleErrors":
         """Return by how much more each text moves a score than it does in another table, of the same draw."""
         return replace(self, moved=self.moved - other.moved, spread=self.spread - other.spread)
 
@@ -120,7 +120,7 @@ class Estimate:
     names: list[str]
     values: Floats  # [scores], in [0, 1], NaN where undefined
     expected: Floats  # [texts, scores], how much the prediction of each text moves each score, less the mean
-    drawn: Drawn
+    sample: SampleErrors
     refused: dict[str, str]  # name -> why the labels do not suffice for this score
 
     def only(self, names: Sequence[str]) -> "Estimate":
@@ -130,8 +130,8 @@ class Estimate:
             names=list(names),
             values=self.values[columns],
             expected=self.expected[:, columns],
-            drawn=replace(
-                self.drawn, moved=self.drawn.moved[:, columns], spread=self.drawn.spread[:, columns]
+            sample=replace(
+                self.sample, moved=self.sample.moved[:, columns], spread=self.sample.spread[:, columns]
             ),
             refused={name: why for name, why in self.refused.items() if name in names},
         )
@@ -179,7 +179,7 @@ def estimate(
         names=near.names,
         values=values,
         expected=_expected(spread, kinds, present),
-        drawn=Drawn(
+        sample=SampleErrors(
             texts=sample.texts,
             chances=labelled.chances,
             moved=labelled.influence(near),
@@ -191,7 +191,7 @@ def estimate(
 
 def with_intervals(estimated: Estimate, level: float) -> Corrected:
     """Return estimated scores with their intervals."""
-    variances = Variances.of(estimated.expected, [estimated.drawn])
+    variances = Variances.of(estimated.expected, [estimated.sample])
     half_width = student(level, variances.degrees) * np.sqrt(variances.whole)
     values = estimated.values
     ends = np.clip([values, values - half_width, values + half_width], 0.0, 1.0)
@@ -407,22 +407,22 @@ class Variances:
         return self.of_images + self.of_draw
 
     @classmethod
-    def of(cls, expected: Floats, drawn: Sequence[Drawn]) -> "Variances":
-        """Return the variances, given how much each text moves each score [texts, scores], and independent draws."""
-        of_images = _image_variance(expected, drawn)
+    def of(cls, expected: Floats, samples: Sequence[SampleErrors]) -> "Variances":
+        """Return the variances, given how much each text moves each score [texts, scores], and independent samples."""
+        of_images = _image_variance(expected, samples)
         of_draw = np.zeros(expected.shape[1])
         uncertainty = np.zeros(expected.shape[1])
-        for of_model in drawn:
-            of_texts = _draw_variances(of_model)
+        for sample in samples:
+            of_texts = _draw_variances(sample)
             of_draw += of_texts.sum(axis=0)
             uncertainty += (of_texts**2).sum(axis=0) - of_texts.sum(axis=0) ** 2 / len(of_texts)
         return cls(of_images, of_draw, _degrees_of_freedom(of_images + of_draw, uncertainty))
 
 
-def _draw_variances(drawn: Drawn) -> Floats:
+def _draw_variances(sample: SampleErrors) -> Floats:
     """Return each labelled text's part of the variance from the draw [n, scores]."""
-    moved = drawn.moved / drawn.chances
-    left = 1 - drawn.chances
+    moved = sample.moved / sample.chances
+    left = 1 - sample.chances
     middle = (left * moved).sum(axis=0) / (left.sum() or 1)
     texts = len(moved)
     variances: Floats = texts / max(1, texts - 1) * left * (moved - middle) ** 2
@@ -444,17 +444,17 @@ def _expected(spread: LinearScores, kinds: Sequence[Kind], present: Bools) -> Fl
     return expected
 
 
-def _image_variance(expected: Floats, drawn: Sequence[Drawn]) -> Floats:
+def _image_variance(expected: Floats, samples: Sequence[SampleErrors]) -> Floats:
     """Return the variance from the choice of images: [scores].
 
     It is that of squared influences of predictions [texts, scores], corrected by labels, and never less than the
     variance of the prediction alone, which is smoother than people's labels.
     """
     more = np.zeros(expected.shape[1])
-    for of_model in drawn:
-        predicted = expected[of_model.texts]
-        observed = predicted + of_model.spread
-        more += ((observed**2 - predicted**2) / of_model.chances).sum(axis=0)
+    for sample in samples:
+        predicted = expected[sample.texts]
+        observed = predicted + sample.spread
+        more += ((observed**2 - predicted**2) / sample.chances).sum(axis=0)
     variance: Floats = (expected**2).sum(axis=0) + np.maximum(0.0, more)
     return variance
 

@@ -36,11 +36,11 @@ def differences(first: Estimate, second: Estimate, level: float) -> dict[str, Di
 
     Both are estimated from tables about the same images, row by row.
     """
-    if first.drawn.of_same_draw(second.drawn):
-        drawn = [first.drawn.less(second.drawn)]
+    if first.sample.of_same_draw(second.sample):
+        samples = [first.sample.less(second.sample)]
     else:
-        drawn = [first.drawn, second.drawn.negative()]
-    variances = Variances.of(first.expected - second.expected, drawn)
+        samples = [first.sample, second.sample.negative()]
+    variances = Variances.of(first.expected - second.expected, samples)
     errors = np.sqrt(variances.whole)
     values = first.values - second.values
     half_width = student(level, variances.degrees) * errors
