@@ -110,6 +110,10 @@ def model_of(run: Run, part: Rescored, name: str, certificates: Sequence[Certifi
     yes, no = voting.count(poll.votes)
     judged = voting.known(voting.label(yes, no, poll.k), present)
     sample = labels.sample_of(take_out(part.run.ready.matched.texts, options.thoughts).texts)
+    if not len(sample.texts):
+        raise RunError(
+            f"None of the labelled texts of {name} is about an image that all runs have; label some of these."
+        )
     conventions = options.conventions
     estimated = estimate(judged, present, sample, conventions.betas, conventions.class_f)
     if conventions.all_average == "image":  # these means over images are no ratios of sums

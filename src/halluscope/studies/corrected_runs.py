@@ -102,6 +102,8 @@ def _differences(differences: Sequence[Mapping[str, Any]], benchmark: Benchmark)
 def _lines(content: Json) -> Iterator[str]:
     yield from content["doubts"]
     yield from content["uncorrected"]
+    if len(content["runs"]) > 2:
+        yield "Holm p: the p value of no difference, corrected for all differences of the same score."
     more = [row["more_marks"] for row in content["differences"] if row["value"] is not None]
     if any(more):
         yield "more marks: how many more would put the difference beyond chance, if it stayed as it is."
