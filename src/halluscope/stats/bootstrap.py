@@ -88,6 +88,9 @@ class Bootstrap:
         ends there. Undefined values count on both sides.
 
         With r of R resamples on the other side it is 2 (r + 1) / (R + 1), so never 0 (Davison and Hinkley 1997, 4.2).
+
+        >>> Bootstrap(99).p(np.arange(99) - 0.5)
+        0.04
         """
         below = int(np.count_nonzero(~(values > 0)))
         above = int(np.count_nonzero(~(values < 0)))

@@ -47,7 +47,7 @@ def correct(
 ) -> tuple[Json, list[Pair]]:
     """Return what is found of the runs, as `studies.corrected_runs` has it, and the differences of each two."""
     differences = len(runs) * (len(runs) - 1) // 2
-    fewest = int(2 * differences / (1 - resampling.level))
+    fewest = round(2 * differences / (1 - resampling.level))  # so that the least p can be beyond chance
     if resampling.resamples < fewest:
         raise ValueError(
             f"{resampling.resamples:,} resamples are too few to tell {differences:,} differences from chance; expected "
