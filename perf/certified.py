@@ -107,20 +107,23 @@ def main() -> None:
         lines = [line.result() for line in graders]
         floats = [""] * 5 + [".1f", ".1f", ".3f", ".3f", ".3f"]
         print(tabulate(lines, headers="keys", floatfmt=floats))
-        print(said(lines))
+        print(summary(lines))
         lines = []
         for judge in judges:
             lines += judge.result()
         floats = [""] * 6 + [".1f", ".1f", ".2f", ".2f", ".2f"]
         print(tabulate(lines, headers="keys", floatfmt=floats))
         for errors in ERRORS:
-            print(f"{errors}: {said([line for line in lines if line['errors'] == errors])}")
+            print(f"{errors}: {summary([line for line in lines if line['errors'] == errors])}")
 
 
-def said(lines: Sequence[Mapping[str, Any]]) -> str:
+def summary(lines: Sequence[Mapping[str, Any]]) -> str:
     """Sum up how often the intervals of some lines hold the true difference."""
-    held = [line["difference held"] for line in lines]
-    return f"held in {min(held):.1f} to {max(held):.1f} % of each of {len(held)}, on average in {np.mean(held):.1f}"
+    shares = [line["difference held"] for line in lines]
+    average = np.mean(shares)
+    return (
+        f"{len(shares)} lines: held in {min(shares):.1f} to {max(shares):.1f} %, on average in {average:.1f}"
+    )
 
 
 def cases() -> Iterator[Case]:

@@ -43,7 +43,6 @@ from halluscope.studies.labels import Labels
 from halluscope.studies.marked_sheet import with_ends
 from halluscope.studies.mention_kinds import KINDS, kinds
 from halluscope.version import __version__
-from halluscope.vocabularies import Vocabulary
 
 FORM = "halluscope certificate 1"
 DIGEST = "digest"
@@ -237,17 +236,6 @@ def _labels(judgement: Judgement, labels: Labels) -> list[Json]:
             }
         )
     return lines
-
-
-def certified_labels(content: Json, vocabulary: Vocabulary) -> Labels:
-    """Return the labels by people that a certificate holds."""
-    lines = content["labels"]
-    return Labels(
-        content["labels_from"],
-        [line["text"] for line in lines],
-        vocabulary.presence([line["implied"] for line in lines]),
-        np.array([line["chance"] for line in lines], dtype=float),
-    )
 
 
 def sealed(content: Json) -> Json:

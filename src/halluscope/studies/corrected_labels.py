@@ -11,6 +11,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from halluscope import vocabularies
 from halluscope.errors import RunError
 from halluscope.judging import votes as voting
@@ -22,9 +24,11 @@ from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.corrected import Estimate, estimate, with_intervals
 from halluscope.stats.corrected_difference import differences
 from halluscope.studies import corrected_pairs
-from halluscope.studies.certificate import CORRECTION, FORM, certified_labels
-from halluscope.studies.corrected_pairs import Certificate, Pair, not_used
+from halluscope.studies.certificate import CORRECTION, FORM
+from halluscope.studies.corrected_pairs import Certificate, Correction, Pair, not_used
 from halluscope.studies.judgement import name_of, rows_of
+from halluscope.studies.labels import Labels
+from halluscope.vocabularies import Vocabulary
 
 MAKE = "halluscope study certify SHEET --responses RESPONSES --dataset DATASET --out FILE"
 SHEET = "halluscope study sheet make DATASET --responses RESPONSES --marks implied --sample 200 --out SHEET"
@@ -39,16 +43,16 @@ class Model:
     name: str
     judged: Mapping[str, float]  # its scores by the judges, on the rows that all runs have
     estimated: Estimate
-    certificate: int  # its number
+    certificate: Certificate
     labelled: int  # how many of its texts are labelled
     unlabelled: int  # how many different texts are not
 
 
-def correct(
-    runs: Mapping[str, Run], certificates: Sequence[Path], resampling: Bootstrap
-) -> tuple[Json, list[Pair]]:
-    """Return what is found of the runs, as `studies.corrected_runs` has it, and the differences of each two."""
-    read = [corrected_pairs.read_certificate(path, FORM, MAKE) for path in certificates]
+def correct(runs: Mapping[str, Run], certificates: Sequence[Path], resampling: Bootstrap) -> Correction:
+    """Correct runs of a benchmark whose judges vote on the classes of texts."""
+    read = []
+    for path in certificates:
+        read.append(corrected_pairs.read_certificate(path, FORM, MAKE))
     parts = rescored(runs, resampling)
     check_conventions(parts)
     models = []
@@ -58,20 +62,21 @@ def correct(
     scores: list[Json] = []
     uncorrected: list[str] = []
     for model in models:
-        scores += scores_of(model, read[model.certificate], level)
+        scores += scores_of(model, level)
         for score, why in model.estimated.refused.items():
             uncorrected.append(f"{model.name}, {score}: {why}")
     pairs: list[Pair] = []
     for first, second in combinations(models, 2):
         pairs += pairs_of(first, second, level)
-    content = {
-        "certificates": read,
-        "scores": scores,
-        "uncorrected": uncorrected,
-        "doubts": list(not_used(read, {model.certificate for model in models})),
-        "interval": f"{level:g},{CORRECTION}",
-    }
-    return content, pairs
+    used = {read.index(model.certificate) for model in models}
+    return Correction(
+        certificates=read,
+        scores=scores,
+        pairs=pairs,
+        uncorrected=uncorrected,
+        doubts=list(not_used(read, used)),
+        interval=f"{level:g},{CORRECTION}",
+    )
 
 
 def check_conventions(parts: Mapping[str, Rescored]) -> None:
@@ -92,28 +97,22 @@ def model_of(run: Run, part: Rescored, name: str, certificates: Sequence[Certifi
     benchmark: Any = run.benchmark
     options = benchmark.chosen(run.options)
     vocabulary = vocabularies.load(options.vocabulary)
-    population = rows_of(take_out(run.ready.matched.texts, options.thoughts).texts)
-    number = number_of(name_of(population), name, certificates)
-    certificate = certificates[number]
-    if certificate.content["vocabulary"] != vocabulary.name:
-        raise RunError(
-            f"{certificate.name} has labels by the vocabulary {certificate.content['vocabulary']}, but {name} was "
-            f"judged by {vocabulary.name}; expected one vocabulary."
-        )
-    labels = certified_labels(certificate.content, vocabulary)
-    if not labels.suffice(list(population)):
+    population = list(rows_of(take_out(run.ready.matched.texts, options.thoughts).texts))
+    certificate = certificate_of(name, population, certificates)
+    labels = labels_of(certificate, vocabulary)
+    if not labels.suffice(population):
         raise ValueError(
             f"{certificate.name} rests on {len(labels.texts):,} labelled texts, too few to correct scores by. Label "
             "more."
         )
-    present = vocabulary.presence(part.run.ready.inputs["references"])
-    yes, no = voting.count(poll.votes)
-    judged = voting.known(voting.label(yes, no, poll.k), present)
     sample = labels.sample_of(take_out(part.run.ready.matched.texts, options.thoughts).texts)
     if not len(sample.texts):
         raise RunError(
             f"None of the labelled texts of {name} is about an image that all runs have; label some of these."
         )
+    present = vocabulary.presence(part.run.ready.inputs["references"])
+    yes, no = voting.count(poll.votes)
+    judged = voting.known(voting.label(yes, no, poll.k), present)
     conventions = options.conventions
     estimated = estimate(judged, present, sample, conventions.betas, conventions.class_f)
     if conventions.all_average == "image":  # these means over images are no ratios of sums
@@ -122,24 +121,43 @@ def model_of(run: Run, part: Rescored, name: str, certificates: Sequence[Certifi
         name=name,
         judged=part.scores,
         estimated=estimated,
-        certificate=number,
+        certificate=certificate,
         labelled=len(labels.texts),
         unlabelled=len(population) - len(labels.texts),
     )
 
 
-def number_of(population: str, name: str, certificates: Sequence[Certificate]) -> int:
-    """Return the number of the certificate that is about the texts of a run."""
-    for number, certificate in enumerate(certificates):
-        if certificate.content["texts"] == population:
-            return number
+def certificate_of(name: str, population: Sequence[str], certificates: Sequence[Certificate]) -> Certificate:
+    """Return the certificate that is about the texts of a run, given their digests."""
+    name_of_texts = name_of(population)
+    for certificate in certificates:
+        if certificate.content["texts"] == name_of_texts:
+            return certificate
     raise RunError(
         f"No certificate is about the texts of {name}, and how judges err about other texts says nothing of these. "
         f"Label a sample of them: `{SHEET}`, then `{MAKE}`, and name its certificate too."
     )
 
 
-def scores_of(model: Model, certificate: Certificate, level: float) -> Iterator[Json]:
+def labels_of(certificate: Certificate, vocabulary: Vocabulary) -> Labels:
+    """Return the labels by people that a certificate holds."""
+    content = certificate.content
+    if content["vocabulary"] != vocabulary.name:
+        raise RunError(
+            f"{certificate.name} has labels by the vocabulary {content['vocabulary']}, but the run was judged by "
+            f"{vocabulary.name}; expected one vocabulary."
+        )
+    texts = []
+    implied = []
+    chances = []
+    for line in content["labels"]:
+        texts.append(line["text"])
+        implied.append(line["implied"])
+        chances.append(line["chance"])
+    return Labels(content["labels_from"], texts, vocabulary.presence(implied), np.array(chances, dtype=float))
+
+
+def scores_of(model: Model, level: float) -> Iterator[Json]:
     """Yield each corrected score of a run."""
     for score, corrected in with_intervals(model.estimated, level).scores.items():
         yield {
@@ -148,7 +166,7 @@ def scores_of(model: Model, certificate: Certificate, level: float) -> Iterator[
             "judge": model.judged[score],
             **corrected,
             "marked": model.labelled,
-            "marks_of": certificate.content["responses"],
+            "marks_of": model.certificate.content["responses"],
             "own_marks": True,
         }
 

@@ -30,10 +30,10 @@ def read_certificate(path: Path, form: str, make: str) -> Certificate:
     content = read_json(path)
     make = f"make one with `{make}`."
     if not isinstance(content, dict) or content.get("form") != form:
-        found = content
+        other_form = content
         if isinstance(content, dict):
-            found = content.get("form")
-        raise ValueError(f"{path} is {short_repr(found, 80)}; expected a {form!r}: {make}")
+            other_form = content.get("form")
+        raise ValueError(f"{path} is {short_repr(other_form, 80)}; expected a {form!r}: {make}")
     if content.get(DIGEST) != digest_of(content):
         raise ValueError(
             f"{path} was changed: its digest is {short_repr(content.get(DIGEST))}, but its content has "
@@ -65,6 +65,18 @@ class Pair:
     by_marks: float  # and the part due to the choice of what is marked
     marked: int  # how many responses are marked
     unmarked: int  # how many could be marked in addition
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What certificates say of runs."""
+
+    certificates: Sequence[Certificate]
+    scores: Sequence[Json]  # the corrected scores of each run
+    pairs: Sequence[Pair]
+    uncorrected: Sequence[str]  # why a score has no corrected value
+    doubts: Sequence[str]  # what the correction assumes
+    interval: str  # how intervals are made
 
 
 def settled(pairs: Sequence[Pair], level: float) -> Iterator[Json]:

@@ -39,18 +39,20 @@ def correct(paths: Sequence[Path], certificates: Sequence[Path], resampling: Boo
     runs = folder.checked(paths)
     benchmark = benchmark_of(runs)
     if benchmark.judges and benchmark.judges.kind == "votes":
-        found, pairs = corrected_labels.correct(runs, certificates, resampling)
+        correction = corrected_labels.correct(runs, certificates, resampling)
     else:
-        found, pairs = corrected_verdicts.correct(runs, certificates, resampling)
+        correction = corrected_verdicts.correct(runs, certificates, resampling)
+    signatures = {name: run.scores["signature"] for name, run in runs.items()}
+    digests = [certificate.content[DIGEST] for certificate in correction.certificates]
     content = sealed(
         {
-            "runs": {name: run.scores["signature"] for name, run in runs.items()},
-            "certificates": [certificate.content[DIGEST] for certificate in found["certificates"]],
-            "scores": found["scores"],
-            "differences": list(settled(pairs, resampling.level)),
-            "uncorrected": found["uncorrected"],
-            "doubts": found["doubts"],
-            "interval": found["interval"],
+            "runs": signatures,
+            "certificates": digests,
+            "scores": correction.scores,
+            "differences": list(settled(correction.pairs, resampling.level)),
+            "uncorrected": correction.uncorrected,
+            "doubts": correction.doubts,
+            "interval": correction.interval,
         }
     )
     return Printed(content, report(content, benchmark), content["differences"] or content["scores"])

@@ -22,7 +22,7 @@ from halluscope.stats.ratios import Floats
 from halluscope.stats.samples import FEWEST_MARKED
 from halluscope.stats.tallies import Bools, numbers
 from halluscope.studies import corrected_pairs
-from halluscope.studies.corrected_pairs import Certificate, Pair, not_used
+from halluscope.studies.corrected_pairs import Certificate, Correction, Pair, not_used
 from halluscope.studies.graders import FORM, Verdicts, judge_of
 
 METHOD = "certified-1"  # of the intervals; its number goes up when `stats.certified` changes
@@ -42,10 +42,8 @@ class Model:
     is_own: bool  # whether it is of this run's responses
 
 
-def correct(
-    runs: Mapping[str, Run], certificates: Sequence[Path], resampling: Bootstrap
-) -> tuple[Json, list[Pair]]:
-    """Return what is found of the runs, as `studies.corrected_runs` has it, and the differences of each two."""
+def correct(runs: Mapping[str, Run], certificates: Sequence[Path], resampling: Bootstrap) -> Correction:
+    """Correct runs of a benchmark whose judge gives verdicts."""
     differences = len(runs) * (len(runs) - 1) // 2
     fewest = round(2 * differences / (1 - resampling.level))  # so that the least p can be beyond chance
     if resampling.resamples < fewest:
@@ -66,14 +64,14 @@ def correct(
     for row in scores:
         if np.isnan(row["value"]):
             uncorrected.append(f"{row['run']}, {row['score']}: {NO_LINE}.")
-    content = {
-        "certificates": read,
-        "scores": scores,
-        "uncorrected": uncorrected,
-        "doubts": list(doubts(models, read)),
-        "interval": f"{resampling},{METHOD}",
-    }
-    return content, pairs
+    return Correction(
+        certificates=read,
+        scores=scores,
+        pairs=pairs,
+        uncorrected=uncorrected,
+        doubts=list(doubts(models, read)),
+        interval=f"{resampling},{METHOD}",
+    )
 
 
 def read_certificate(path: Path) -> Certificate:
