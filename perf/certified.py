@@ -113,6 +113,7 @@ def main() -> None:
             lines += judge.result()
         floats = [""] * 6 + [".1f", ".1f", ".2f", ".2f", ".2f"]
         print(tabulate(lines, headers="keys", floatfmt=floats))
+        print(summary(lines))
         for errors in ERRORS:
             print(f"{errors}: {summary([line for line in lines if line['errors'] == errors])}")
 
