@@ -22,22 +22,8 @@ def begins(content: bytes) -> bool:
     return len(content) > 1 and content[0] == FIRST and content[1] in PROTOCOLS
 
 
-# How the cache of CHAIR's script (chair.pkl) becomes JSON, in the folder of the script, whose class it holds
-CHAIR = (
-    "`import json, pickle; from chair import CHAIR; objects = pickle.load(open('chair.pkl', 'rb')).imid_to_objects; "
-    "json.dump({image: sorted(names) for image, names in objects.items()}, open('chair_objects.json', 'w'))`"
-)
-
-
 def refuse(where: str) -> NoReturn:
     """Refuse a pickle, and say how its owner makes a file of it that can be read."""
-    name = where.replace("\\", "/").rpartition("/")[2]
-    if "chair" in name.lower():
-        raise BuildError(
-            f"{where} is a pickle, which can run code when it is loaded; expected JSON. If it is the cache of CHAIR's "
-            f"script, and you trust who made it, convert it in Python, in the script's folder: {CHAIR}. Then give that "
-            "file."
-        )
     raise BuildError(
         f"{where} is a pickle or a file like it, which can run code when it is loaded; expected JSON lines, JSON, csv, "
         "tsv, Parquet or xlsx. If you trust who made it, convert it in Python: "
