@@ -179,18 +179,18 @@ def of_example(explanation: Explanation, example: Values) -> str:
     return f"  {row}: {quoted(example['text'], TEXT)} is {first}, or {second}"
 
 
-def without_common(values: Values, others: Values) -> dict[str, Any]:
+def without_common(reading: Values, other_reading: Values) -> dict[str, Any]:
     """Return what one parser read, of lists only what the other did not read.
 
     >>> without_common({"mentions": ["dog", "cat"], "n": 1}, {"mentions": ["dog"], "n": 2})
     {'mentions': ['cat'], 'n': 1}
     """
-    own = dict(values)
-    for name, value in values.items():
-        other = others[name]
-        if isinstance(value, list) and isinstance(other, list):
-            own[name] = [entry for entry in value if entry not in other]
-    return own
+    shown = dict(reading)
+    for name, entries in reading.items():
+        known = other_reading[name]
+        if isinstance(entries, list) and isinstance(known, list):
+            shown[name] = [entry for entry in entries if entry not in known]
+    return shown
 
 
 def in_words(explanation: Explanation, values: Values) -> str:
