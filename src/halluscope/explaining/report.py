@@ -186,10 +186,10 @@ def without_common(reading: Values, other_reading: Values) -> dict[str, Any]:
     {'mentions': ['cat'], 'n': 1}
     """
     shown = dict(reading)
-    for name, entries in reading.items():
-        known = other_reading[name]
-        if isinstance(entries, list) and isinstance(known, list):
-            shown[name] = [entry for entry in entries if entry not in known]
+    for part, entries in reading.items():
+        other_entries = other_reading[part]
+        if isinstance(entries, list) and isinstance(other_entries, list):
+            shown[part] = [entry for entry in entries if entry not in other_entries]
     return shown
 
 
