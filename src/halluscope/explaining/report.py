@@ -185,12 +185,12 @@ def without_common(reading: Values, other_reading: Values) -> dict[str, Any]:
     >>> without_common({"mentions": ["dog", "cat"], "n": 1}, {"mentions": ["dog"], "n": 2})
     {'mentions': ['cat'], 'n': 1}
     """
-    shown = dict(reading)
+    unshared = dict(reading)
     for part, entries in reading.items():
         other_entries = other_reading[part]
         if isinstance(entries, list) and isinstance(other_entries, list):
-            shown[part] = [entry for entry in entries if entry not in other_entries]
-    return shown
+            unshared[part] = [entry for entry in entries if entry not in other_entries]
+    return unshared
 
 
 def in_words(explanation: Explanation, values: Values) -> str:
