@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -108,7 +109,7 @@ def test_the_guide_lists_all_rooms_from_the_top_down():
             listed.append([FLOORS.index(name) for name in names])
     rooms = {number for number, name in enumerate(FLOORS) if "." not in name}
     assert {number for row in listed for number in row} == rooms - {FLOORS.index("list of benchmarks")}
-    for above, below in zip(listed, listed[1:], strict=False):
+    for above, below in pairwise(listed):
         assert min(above) > max(below)
 
 

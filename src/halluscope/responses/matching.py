@@ -399,10 +399,9 @@ def _answered(case: Case, pairs: Pairs) -> _Answered:
                 rows.append(row)
                 places.append(place)
     if not rows:
-        answered = " and ".join(filter(None, case.identity.sets(pairs.rows))) or "other rows"
         raise ValueError(
-            f"{case.source} holds no response to any of the {len(case.wanted):,} rows that the options select; it is "
-            f"about {answered}."
+            f"{case.source} holds {len(pairs.rows):,} responses to other rows of the dataset, and none to those that "
+            "the options select, such as --sampling. Leave the option out, or name a file that answers these rows."
         )
     if case.responses.sampled and len(rows) < pairs.needed and not case.identity.options.lacking_ok:
         raise ValueError(
