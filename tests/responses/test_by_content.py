@@ -221,3 +221,28 @@ def test_older_question_files_serve_as_datasets(tmp_path):
         assert (result["rows"], result["questions_version"]) == (8910, "2023-05")
         for name in samplings(whole):
             assert result[f"f1/{name}"] == whole[f"f1/{name}"]
+
+
+@pytest.mark.parametrize("limit", [2, 4, 18, 99])
+@pytest.mark.parametrize("sampling", THINGS)
+def test_the_first_of_one_sampling_are_scored_for_it(dataset, sampling, limit):
+    responses = said(sampling)
+    result = halluscope.score("pope", responses, dataset, bootstrap=0, limit=limit)
+    alone = halluscope.score("pope", responses[:limit], dataset, bootstrap=0, partial=limit < 18)
+    assert samplings(result) == [sampling] and result["accuracy"] == 1
+    assert result["signature"] == alone["signature"]
+    assert ("part:" in result["signature"]) == (limit < 18)
+
+
+def test_the_first_that_several_samplings_ask_belong_to_none(dataset):
+    """The first question is the same in both."""
+    with pytest.raises(ValueError, match="fits sampling random and sampling popular equally well"):
+        halluscope.score("pope", said("popular"), dataset, limit=1)
+
+
+def test_a_refusal_names_the_first_contradiction(dataset):
+    responses = said("popular", image=True)
+    responses[4]["image"] = IMAGES[2]
+    first = r"The nearest is sampling popular.* in responses\[4\]: 'Is there a red cup in the image\?' about image 99"
+    with pytest.raises(ValueError, match=first):
+        halluscope.score("pope", responses, dataset)
