@@ -240,6 +240,12 @@ def test_the_first_that_several_samplings_ask_belong_to_none(dataset):
         halluscope.score("pope", said("popular"), dataset, limit=1)
 
 
+def test_a_limit_that_leaves_no_response_to_a_sampling_is_named(dataset):
+    both = [row | {"sampling": sampling} for sampling in THINGS for row in said(sampling)]
+    with pytest.raises(ValueError, match=r"none of the first 10 responses \(--limit\) is about popular"):
+        halluscope.score("pope", both, dataset, sampling="popular", limit=10)
+
+
 def test_a_refusal_names_the_first_contradiction(dataset):
     responses = said("popular", image=True)
     responses[4]["image"] = IMAGES[2]

@@ -217,7 +217,11 @@ def _check_some_left(case: Case) -> None:
             f"None of the {len(case.rows):,} rows is left to score: the options select no row of this dataset{hint}."
         )
     if not len(case):
-        raise ValueError(f"{case.source}: no response is about {', '.join(only.values())}.")
+        limit = case.identity.options.limit
+        which = "no response is"
+        if limit:
+            which = f"none of the first {limit:,} responses (--limit) is"
+        raise ValueError(f"{case.source}: {which} about {', '.join(only.values())}.")
 
 
 def _paired(case: Case) -> tuple[Case, Pairs]:
