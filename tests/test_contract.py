@@ -355,6 +355,7 @@ def test_the_record_is_complete(room):
     assert directions <= {HIGHER, LOWER, ""}
     assert all((QUESTION in prompt) == (QUESTION in room.prompt) for prompt in room.prompts.values())
     if room.has_metric:
+        assert room.principal in room.scores, f"{room.name}.principal is {room.principal!r}; expected a score"
         assert room.scores[room.principal].better in (HIGHER, LOWER)
         card = share("metrics", room.name, "README.md").read_text(encoding="utf-8")
         assert f"# {room.title}" in card and "```bibtex" in card

@@ -370,5 +370,7 @@ def test_every_spec_is_complete(name: str) -> None:
 
 def test_a_spec_without_a_source_that_its_builder_reads() -> None:
     spec = replace(specs.load("dash_b"), sources={})
-    with pytest.raises(BuildError, match=r"spec\.toml has no \[sources\.images\], which --images needs; add it"):
+    with pytest.raises(
+        BuildError, match=r"spec\.toml has no \[sources\.images\], which --images needs; add it"
+    ):
         Order(spec).fetch("images", option="--images")
