@@ -404,7 +404,9 @@ def test_judges_by_name(tiny_t5):
 def test_the_list_of_benchmarks_says_what_their_classes_say():
     """`--help` and `list` read the list alone."""
     packages = [package.name for package in pkgutil.iter_modules(benchmarks.__path__)]
-    assert [listed.name for listed in benchmarks.LISTED] == packages, "LISTED in benchmarks/__init__.py lacks one"
+    assert [listed.name for listed in benchmarks.LISTED] == packages, (
+        "LISTED in benchmarks/__init__.py lacks one"
+    )
     for listed in benchmarks.LISTED:
         benchmark = registry.benchmark(listed.name)
         assert benchmark.name == listed.name and benchmark.is_scored == listed.is_scored
