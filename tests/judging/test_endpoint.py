@@ -75,8 +75,8 @@ def test_what_is_sent_and_what_comes_back(serve):
     assert not judge.failures
 
 
-@pytest.mark.parametrize("at_once", [7])
-def test_many_requests_at_once_up_to_a_limit(serve, at_once):
+def test_many_requests_at_once_up_to_a_limit(serve):
+    at_once = 7
     together = threading.Barrier(at_once, timeout=60)  # each waits until as many have come as may
 
     def script(prompt, count, body):
@@ -140,23 +140,16 @@ def test_a_passing_trouble_costs_no_reply(serve, trouble):
 # What is a failure of one prompt: counted, and the others go on.
 
 
-def raw(body: object) -> Said:
-    return Said(json.dumps(body).encode())
-
-
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
         (reply("corr", "length"), "finish_reason 'length'"),
         (reply("correct", "\x1b[2J\nstop"), "finish_reason '\\x1b[2J\\nstop'"),
-        (reply(["correct"]), "an empty reply"),
         (Said(b"[" * 200_000 + b"]" * 200_000), "not JSON"),
         (reply("correct", headers={"Content-Encoding": "gzip"}), "compressed, but damaged"),
         (refuse(301, "moved", headers={"Location": "/v2"}), "HTTP 301, a redirect, which is not followed"),
-        (raw({"choices": []}), "not the JSON of a chat completion"),
-        (raw({"choices": [{"finish_reason": "stop"}]}), "not the JSON of a chat completion"),
+        (Said({"choices": [{"finish_reason": "stop"}]}), "not the JSON of a chat completion"),
         (refuse(400, "context is too long"), "HTTP 400"),
-        (refuse(500, "this prompt crashes me"), "HTTP 500"),
         (Said(b"", drop=True), "no connection"),
     ],
 )
@@ -217,18 +210,6 @@ def test_a_large_reply_takes_no_more_than_the_limit(serve, reason, said):
     more, failures = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     assert int(more) < 60_000, "kB, of a limit of 8 MiB"
     assert failures.startswith(reason)
-
-
-def test_the_limit_of_a_reply_is_raised_by_name(serve):
-    server = serve(lambda prompt, count, body: reply("a" * 5000))
-    with limits.given("reply=4K"):
-        judge = judge_of(server)
-        assert ask(judge, ["a"]) == [None]
-        assert [*judge.failures] == [
-            "larger than the limit 'reply' of 4,000 bytes (raise it by --limits reply=8000)"
-        ]
-    with limits.given("reply=8000"):
-        assert ask(judge_of(server), ["a"]) == ["a" * 5000]
 
 
 # Where a server points to.
@@ -349,22 +330,6 @@ def test_a_key_that_is_revoked_in_between_ends_the_run(serve, status, tmp_path):
     assert len(server.prompts) < 20
 
 
-@pytest.mark.parametrize(
-    ("key", "withheld"), [("hunter2", True), ("none", False), ("EMPTY", False), ("x", False)]
-)
-def test_a_servers_words_are_withheld_where_the_key_is_short(serve, monkeypatch, key, withheld):
-    """A short key cannot be masked, because it may be part of any word."""
-    monkeypatch.setenv("OPENAI_API_KEY", key)
-    server = serve(lambda prompt, count, body: refuse(400, f"bad request from {key}"))
-    with pytest.raises(JudgeUnavailable) as caught:
-        judge_of(server).replies(["a"])
-    assert ("withheld" in str(caught.value)) == withheld == (f"from {key}" not in str(caught.value))
-    server = serve(picky("seed", wording=f"{{}} is nothing for {key}"))
-    with pytest.warns(UserWarning, match="accepts no seed ") as warned:
-        assert ask(judge_of(server), ["a"]) == ["correct"]
-    assert ("withheld" in str(warned[0].message)) == withheld == (f"for {key}" not in str(warned[0].message))
-
-
 # Where the access key goes.
 
 
@@ -402,14 +367,6 @@ def test_a_key_goes_where_the_user_says_so(proxy, monkeypatch, host, agreed):
     assert proxy.authorized == {f"Bearer {SECRET}"}
 
 
-@pytest.mark.parametrize("status", [401, 403])
-def test_a_server_that_wants_the_key_that_it_did_not_get(proxy, status):
-    proxy.script = lambda prompt, count, body: refuse(status, "who are you?")
-    message = rf"requires an access key \(HTTP {status}\)\. It was not sent.*HALLUSCOPE_KEY_TO"
-    with pytest.raises(JudgeUnavailable, match=message):
-        EndpointJudge("judge@http://judge.example/v1").replies(["a"])
-
-
 def test_this_machine_is_asked_directly(proxy, serve, monkeypatch):
     """A proxy would read the key."""
     monkeypatch.delenv("NO_PROXY")
@@ -435,34 +392,18 @@ def picky(*refused: str, wording="Unsupported parameter: '{}' is not supported w
     return script
 
 
-@pytest.mark.parametrize(
-    ("refused", "key", "status"),
-    [
-        (("seed",), "temperature=0:seed=refused", 400),
-        (("temperature", "seed"), "temperature=default:seed=refused", 422),
-    ],
-)
 @pytest.mark.filterwarnings("ignore:judge accepts no seed")
-def test_a_setting_that_is_refused_is_left_out_and_the_key_says_so(serve, refused, key, status):
-    server = serve(picky(*refused, status=status))
-    judge = judge_of(server)
-    with pytest.warns(UserWarning, match=f"accepts no {refused[0]}(=0)? and is asked without"):
-        assert ask(judge, ["a", "b"]) == ["correct", "correct"]
-    assert judge.key == f"openai:judge@{digest(server)}:{key}:max_tokens=256"
-    assert len(server.bodies) == len(refused) + 1 + 2
-    ask(judge, ["c"])
-    assert len(server.bodies) == len(refused) + 1 + 3
-
-
-def test_the_newer_name_of_the_limit(serve):
-    wording = "Unsupported parameter: '{}' is not supported. Use 'max_completion_tokens' instead."
-    server = serve(picky("max_tokens", wording=wording))
+def test_settings_that_are_refused_are_left_out_and_the_key_says_so(serve):
+    """The limit has a newer name, which is tried first."""
+    server = serve(picky("max_tokens", "temperature", "seed", status=422))
     judge = judge_of(server, max_tokens=99)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert ask(judge, ["a"]) == ["correct"]
+    with pytest.warns(UserWarning, match="accepts no temperature(=0)? and is asked without"):
+        assert ask(judge, ["a", "b"]) == ["correct", "correct"]
+    assert judge.key == f"openai:judge@{digest(server)}:temperature=default:seed=refused:max_tokens=99"
     assert server.bodies[-1]["max_completion_tokens"] == 99
-    assert judge.key == f"openai:judge@{digest(server)}:temperature=0:max_tokens=99"
+    assert len(server.bodies) == 3 + 1 + 2
+    ask(judge, ["c"])
+    assert len(server.bodies) == 3 + 1 + 3
 
 
 # Replies that are held to a schema.
@@ -489,13 +430,6 @@ def test_a_grader_that_never_keeps_the_form_is_not_asked_everything(serve, tmp_p
     with pytest.warns(UserWarning, match="300 of 300 prompts have no readable verdict"):
         collect_verdicts(asked, judge_of(server), cache=Cache(tmp_path / "answers.sqlite"), max_failed=1)
     assert sorted(server.prompts) == sorted(prompts)
-
-
-def test_one_readable_reply_among_the_first_is_enough(serve):
-    server = serve(lambda prompt, count, body: reply("correct" if prompt == "Is it 49?" else "Well."))
-    with pytest.raises(JudgingFailed, match=r"119 of 120 prompts .* At most 2.0% may fail"):
-        collect([f"Is it {number}?" for number in range(120)], judge_of(server), READ)
-    assert len(server.prompts) == 120
 
 
 def test_a_schema_is_sent_with_its_prompt_and_stands_in_the_key(serve):
@@ -550,25 +484,16 @@ def test_names_and_keys(monkeypatch):
         assert key.startswith("openai:tiny-") and "models" not in key
 
 
-BARE = ("localhost:8000", "LOCALHOST/v1", "[::1]:8000/v1", "me:password@api.example.com/v1", "htp://host/v1")
-UNUSABLE = ("", "me:password@host/v1", "host/v1?key=password", "host:password/v1")
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("openai:", "names no model"),
         ("openai: @http://host/v1", "names no model"),
-        *(
-            (f"openai:gpt@{address}", "neither http:// nor https://; write 'openai:MODEL@")
-            for address in BARE
-        ),
-        *((f"openai:gpt@http://{address}", "address cannot be used") for address in UNUSABLE),
-        ("nobody", "There is no judge 'nobody'"),
-        (
-            "rulez",
-            r"expected 'openai:MODEL\[@URL\]', or a local model.*`halluscope list NAME` says which rules",
-        ),
+        ("openai:gpt@localhost:8000", "neither http:// nor https://; write 'openai:MODEL@"),
+        ("openai:gpt@me:password@api.example.com/v1", "neither http:// nor https://"),
+        ("openai:gpt@http://me:password@host/v1", "address cannot be used"),
+        ("openai:gpt@http://host/v1?key=password", "address cannot be used"),
+        ("openai:gpt@http://host:password/v1", "address cannot be used"),
+        ("nobody", r"There is no judge 'nobody'.*expected 'openai:MODEL\[@URL\]', or a local model"),
         ("flan-t5", "There is no judge 'flan-t5' that reads free text"),
         (7, "7 is not a judge of free text"),
     ],
@@ -593,18 +518,11 @@ def test_an_access_key_that_is_missing_or_none(monkeypatch):
         assert bad not in str(caught.value)
 
 
-def test_a_missing_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "httpx2", None)
-    with pytest.raises(MissingExtra, match=r"needs httpx2 .*pip install 'halluscope\[api\]'"):
-        resolve_chat("openai:gpt")
-
-
 # A real server.
 
 
 PROMPTS = [
     "Answer with one word, yes or no: is the sky blue?",
-    "What is the capital of France? Answer in one short sentence.",
     "What is 1 + 1?",
     "Say hello to a 🐕 in two words.",
 ]
@@ -615,22 +533,17 @@ PROMPTS = [
 def test_a_real_server_replies_as_the_same_model_does_here(real_server, smollm2_folder, tmp_path):
     local = LocalChat(str(smollm2_folder), max_tokens=12, device="cpu")
     here = ask(local, [*PROMPTS, PROMPTS[0]])
-    assert here[0] == here[-1] and [said is None for said in here] == [False, False, False, True, False]
+    assert here[0] == here[-1] and [said is None for said in here] == [False, False, True, False]
+    assert ask(local, ["word " * 10_000]) == [None], "no room is left for a reply"
     assert "smollm2@" in local.key and str(smollm2_folder) not in local.key
 
     there = EndpointJudge(f"{smollm2_folder}@{real_server}", max_tokens=12)
     assert there.key.startswith("openai:smollm2-") and there.key.endswith("temperature=0:max_tokens=12")
     store = Cache(tmp_path / "answers.sqlite")
     with pytest.warns(UserWarning, match=r"1 without a reply \(finish_reason 'length': 1\)"):
-        got = collect(PROMPTS, there, lambda said: said, cache=store, max_failed=0.25)
+        got = collect(PROMPTS, there, lambda said: said, cache=store, max_failed=0.5)
     assert got == [here[:-1]]
     assert list(store.replies(there.key, [(PROMPTS[0], 0, 0)]).values()) == [here[0]]
-
-
-@pytest.mark.long
-def test_a_prompt_that_leaves_no_room_is_none(smollm2_folder):
-    local = LocalChat(str(smollm2_folder), max_tokens=8, device="cpu")
-    assert ask(local, ["word " * 10_000]) == [None]
 
 
 REAL = QuestionSet(
