@@ -17,8 +17,7 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from halluscope import limits
-from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed, MissingExtra
+from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed
 from halluscope.judging import ask_votes as asking
 from halluscope.judging.ask_replies import collect_verdicts
 from halluscope.judging.cache import Cache

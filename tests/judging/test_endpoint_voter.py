@@ -14,7 +14,7 @@ import pytest
 
 from halluscope import cli
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.errors import JudgeUnavailable, JudgingFailed
+from halluscope.errors import JudgingFailed
 from halluscope.judging import ask_votes as asking
 from halluscope.judging.cache import VOTE, Cache
 from halluscope.judging.endpoint import EndpointVoter, vote_of
@@ -79,7 +79,14 @@ def test_the_questions_about_a_text_are_asked_in_a_row_and_its_text_comes_first(
     assert server.prompts == [
         question.prompt(text) for text in texts for template in ABOUT for question in template
     ]
-    settings = {"model": "m", "temperature": 0, "seed": 0, "max_tokens": 4, "logprobs": True, "top_logprobs": 5}
+    settings = {
+        "model": "m",
+        "temperature": 0,
+        "seed": 0,
+        "max_tokens": 4,
+        "logprobs": True,
+        "top_logprobs": 5,
+    }
     for body in server.bodies:
         (message,) = body.pop("messages")
         assert body == settings and message["role"] == "user"

@@ -86,13 +86,6 @@ def test_thoughts_are_not_read(text, answer):
     assert free_text.read(text).answer == answer
 
 
-def test_a_statement_needs_the_question():
-    text = "The red bar is taller than the blue bar."
-    assert free_text.read(text).answer is None
-    assert free_text.read(text, BAR).answer == "yes"
-    assert free_text.read(text, "Is the bar red or is it not?").answer is None
-
-
 @pytest.mark.parametrize(
     "hostile",
     [

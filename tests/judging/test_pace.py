@@ -7,7 +7,7 @@ from halluscope.judging import pace
 from halluscope.judging.ask_votes import collect_votes
 from halluscope.judging.cache import Cache
 from halluscope.judging.judge import Voter
-from halluscope.judging.pace import Pace, in_words
+from halluscope.judging.pace import Pace
 from halluscope.judging.questions import QuestionSet
 from halluscope.vocabularies import load
 
@@ -21,16 +21,6 @@ def test_the_first_batch_is_not_measured():
     assert measured.seconds_left(10, now=101.0) is None
     assert measured.seconds_left(20, now=103.0) == pytest.approx(97.0)
     assert measured.seconds_left(10, now=104.0) is None, "it is said once"
-
-
-def test_nothing_that_came_is_no_measure():
-    measured = Pace(total=100)
-    assert measured.seconds_left(0, now=1.0) is None and measured.start is None
-
-
-@pytest.mark.parametrize(("seconds", "words"), [(89, "1 minute"), (5399, "90 minutes"), (90_000, "25 hours")])
-def test_durations(seconds, words):
-    assert in_words(seconds) == words
 
 
 class Slow(Voter):

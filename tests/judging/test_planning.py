@@ -13,7 +13,6 @@ from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import FLAN_T5, Seq2SeqJudge
-from halluscope.judging.replay import ReplayJudge
 from halluscope.vocabularies import load
 from tests.planning import plan_of
 from tests.tiny_t5.descriptions import describe
@@ -82,19 +81,6 @@ def test_the_estimate_of_what_is_needed(descriptions, tiny_t5, tmp_path, one_thr
     assert plan.loads[0].questions == pytest.approx(judge.asked, rel=0.1)
 
 
-def test_judges_that_cost_nothing_answer_for_themselves(descriptions):
-    """The replayed replies say no to everything, which the lexical judge would not."""
-    texts, objects = descriptions
-    about = PAPER.about(load(CLASSES))
-    replies = {(text, question.text): "no" for text in texts for row in about for question in row}
-    plan = plan_of(throne.compute, [(texts, objects)], vocabulary=CLASSES, judges=ReplayJudge(replies))
-    judge = Counting(ReplayJudge(replies))
-    throne.compute(texts, objects, vocabulary=CLASSES, judges=judge, progress=False)
-    (load_,) = plan.loads
-    assert load_.questions == judge.asked
-    assert load_.tokens is load_.cached is plan.total() is None
-
-
 def test_what_the_store_holds_is_not_asked(descriptions, tiny_t5, tmp_path, one_thread):
     texts, objects = descriptions
     path, options = tmp_path / "answers.sqlite", {"vocabulary": CLASSES, "judges": str(tiny_t5), "ask": "all"}
@@ -150,9 +136,6 @@ def test_the_command_that_scores_with_plan_for_score(files, tiny_t5, tmp_path, c
     assert [judge["left"] for judge in plan["judges"]] == [2400, 2400]
     assert plan["total"]["questions"] == 2400 and plan["judges"][0]["judge"] == "checkpoint"
     assert not (tmp_path / "answers.sqlite").exists()
-    assert cli.main(["score", *options, "--plan", "--workers", "2"]) == 0
-    out = capsys.readouterr().out
-    assert "are exact" in out and "4 characters each" in out and str(tiny_t5) not in out
     assert cli.main(["score", *options, "--quiet"]) == 0
     capsys.readouterr()
     assert cli.main(["score", *options, "--plan"]) == 0
@@ -167,17 +150,8 @@ def test_of_a_model_on_the_hub_only_what_describes_it_is_fetched(files, tiny_t5,
     hub.make(
         "model", "org/tiny", {file.name: file.read_bytes() for file in tiny_t5.iterdir() if file.is_file()}
     )
-    command = [
-        sys.executable,
-        "-m",
-        "halluscope",
-        "score",
-        *files,
-        "--plan",
-        "--judges",
-        "org/tiny",
-        "--json",
-    ]
+    program = [sys.executable, "-m", "halluscope"]
+    command = [*program, "score", *files, "--plan", "--judges", "org/tiny", "--json"]
     home = tmp_path / "home"
     for more in ({}, {"HF_HUB_OFFLINE": "1"}):
         done = subprocess.run(

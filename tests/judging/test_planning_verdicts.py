@@ -85,13 +85,6 @@ def test_what_is_planned_is_asked(name, command, server, tmp_path):
     assert len(server.prompts) == before["questions"]
 
 
-def test_a_prompt_in_two_files_is_asked_once(command, server, tmp_path):
-    once, _ = planned(command, "hqh", f"openai:m@{server.url}")
-    shutil.copy(tmp_path / "said.jsonl", tmp_path / "again.jsonl")
-    files = ["--responses", str(tmp_path / "said.jsonl"), str(tmp_path / "again.jsonl")]
-    assert planned(command, "hqh", f"openai:m@{server.url}", *files)[0] == once
-
-
 def test_a_local_model(command, tiny_t5, server, one_thread, tmp_path):
     """A prompt whose reply is always the same is asked once, however often it counts."""
     command("hqh", f"openai:m@{server.url}", "--max-failed", "1")
@@ -103,16 +96,6 @@ def test_a_local_model(command, tiny_t5, server, one_thread, tmp_path):
     shutil.copytree(tiny_t5, tmp_path / "bare", ignore=shutil.ignore_patterns("*.safetensors", "*.bin"))
     bare, _ = planned(command, "hqh", str(tmp_path / "bare"), "--repeats", "2")
     assert bare["questions"] == load["questions"] and bare["cached"] is None and "weights" in bare["note"]
-
-
-def test_the_table(command, server):
-    """8 questions; replies of at most 512 tokens."""
-    out = command("hqh", f"openai:m@{server.url}", "--plan")
-    header, _, row, *_ = out.splitlines()
-    assert header.split()[:3] == ["judge", "prompts", "cached"] and row.split()[1:4] == ["8", "0", "8"]
-    assert "The number of prompts is exact: each distinct one is asked once." in out
-    assert "one request per prompt; replies of at most 4,096 tokens in all" in out
-    assert "4 characters each" in out
 
 
 def test_given_verdicts_ask_nobody(command, server, tmp_path):
