@@ -84,21 +84,6 @@ def test_bad_responses(tmp_path, rows, message):
 # Names and parts
 
 
-def answers(folder, name="answers.jsonl", number=7):
-    folder.mkdir(exist_ok=True, parents=True)
-    return lines(folder / name, {"image_id": number, "response": "A dog."})
-
-
-def test_names_are_as_long_as_they_must_be(tmp_path):
-    files = [answers(tmp_path / place) for place in ("a/x", "b/x", "c", "c/y")]
-    other = answers(tmp_path, "other.jsonl")
-    names = ["a/x/answers", "b/x/answers", "c/answers", "y/answers", "other"]
-    assert [one.name for one in read([*files, other])] == names
-    assert [one.source for one in read([*files, other])] == [*map(str, files), str(other)]
-    assert [one.name for one in read(files[:1])] == ["answers"]
-    assert [one.name for one in read([f"mine={files[0]}", files[1]])] == ["mine", "answers"]
-
-
 # Matching by ids
 
 
@@ -131,14 +116,6 @@ def test_ids_under_any_name_and_the_rows_own_first(name):
     assert (both.by, both.rows) == ("image_id", IMAGES[1:2])
     held = matched([{name: 7, "response": ""} | dict.fromkeys(IDS[IDS.index(name) + 1 :], 7)])
     assert held.by == name
-
-
-@pytest.mark.parametrize(
-    "value", [7, 7.0, "7", "007", " 7 ", "7.0", "000007.jpg", "/x/000007.jpg", "x\\000007.jpg",
-              "000000000007.png", "COCO_val2014_000000000007.jpg", "val2017/000000000007.JPEG"]
-)  # fmt: skip
-def test_spellings_of_one_id(value):
-    assert matched([{"image_id": value, "response": ""}]).rows == IMAGES[:1]
 
 
 def test_questions_are_answered_whole_and_scored_in_their_order():
@@ -183,82 +160,7 @@ def test_without_ids_the_order_counts():
 # What a response says of its row
 
 
-def refused(row, more, message, identity=None, rows=None):
-    """A response with other fields raises an error with this message."""
-    rows = rows or [row, *ASKED[1:]]
-    said = [answer(row, **more), *map(answer, rows[1:])]
-    with pytest.raises(ValueError, match=message):
-        matched(said, identity or ALL, rows)
-
-
-def taken(row, more):
-    """A response with other fields still belongs to the row."""
-    rows = [row, *ASKED[1:]]
-    assert matched([answer(row, **more), *map(answer, ASKED[1:])], ALL, rows).rows == rows
-
-
-@pytest.mark.parametrize("column", ["question", "prompt", "query", "instruction", "text"])
-def test_what_was_asked_must_be_the_rows_question(column):
-    own = ASKED[0].question
-    message = (
-        r"responses\[0\] \(question_id 1, sampling random, matched by question_id and sampling\) has the "
-        rf"{column} 'Is there a cow\?', but its row in the dataset has '{own[:-1]}\?'\. Are "
-        r"these responses to another file or sampling, or in another order\?"
-    )
-    refused(ASKED[0], {column: "Is there a cow?"}, message)
-    for said in (
-        own,
-        f"  {own.replace(' ', '  ')}\n",
-        f"USER: <image>\n{own} Answer with a word.",
-        "",
-        None,
-        7,
-    ):
-        taken(ASKED[0], {column: said})
-
-
-NAMED = replace(ASKED[0], file_name="COCO_val2014_000000000007.jpg")
-SAME = [7, 7.0, "7", "007", "COCO_val2014_000000000007.jpg", "000000000007.jpg", "val2017/000000000007.png"]
-"""What may stand for image 7."""
-
-
-@pytest.mark.parametrize("column", ["image_id", "file_name", "image"])
-def test_the_image_must_be_the_rows(column):
-    for row in (ASKED[0], NAMED):
-        expected = f"'{row.file_name}'" if row.file_name else "7"
-        for said in (8, "8", "COCO_val2014_000000000008.jpg", "000000000008.jpg", 8.0):
-            refused(
-                row,
-                {column: said},
-                rf"has the {column} {said!r}, but its row in the dataset has {expected}\. Are",
-            )
-        refused(row, {column: ["000000000008.jpg"]}, f"has the {column} '000000000008.jpg', but its row")
-        for said in (*SAME, None, True, "a name", 7.5, {"bytes": "..."}, ["000000000007.jpg"], [8], ""):
-            taken(row, {column: said})
-    refused(NAMED, {column: "x.jpg"}, f"has the {column} 'x.jpg', but its row in the dataset has")
-    taken(ASKED[0], {column: "x.jpg"})  # the row says nothing of a file, and the name nothing of an image
-
-
-@pytest.mark.parametrize("column", ["sampling", "category"])
-def test_the_sampling_must_be_the_rows(column):
-    rows = [{"response": "", column: "popular"}, {"response": ""}]
-    with pytest.raises(
-        ValueError, match=r"has the sampling 'popular', but its row in the dataset has 'random'\. Are"
-    ):
-        matched(rows, ALL, ASKED[:2])
-    for empty in ("", None, 3):
-        beside = [{"response": "", "sampling": empty, "category": "popular"}, {"response": ""}]
-        with pytest.raises(ValueError, match=r"matched by order\) has the sampling 'popular'"):
-            matched(beside, ALL, ASKED[:2])
-    unknown = {"category": "animals"}  # a category of the user's own
-    assert matched([{"response": ""} | unknown] * 2, ALL, ASKED[:2]).by == ORDER
-    plain = [replace(question, sampling="") for question in ASKED[:2]]
-    assert matched(rows, ALL, plain).rows == plain
-
-
 # Thoughts
-
-TAGS = "think thinking thought thoughts reasoning reflection analysis seed:think"
 
 
 @pytest.mark.parametrize(
@@ -267,20 +169,17 @@ TAGS = "think thinking thought thoughts reasoning reflection analysis seed:think
         ("A dog.", "A dog."),
         ("", ""),
         ("a < b and <thin> </thin>", "a < b and <thin> </thin>"),
-        *((f"<{tag}>a bus</{tag}>A dog.", "A dog.") for tag in ("THINK", "think ", *TAGS.split())),
+        ("<THINK >a bus</THINK >A dog.", "A dog."),
+        ("<seed:think>a bus</seed:think>A dog.", "A dog."),
         ("<|begin_of_thought|>a bus<|end_of_thought|>A dog.", "A dog."),
         ("◁think▷a bus◁/think▷A dog.", "A dog."),
         ("[THINK]a bus[/THINK]A dog.", "A dog."),
         ("<unused94>a bus<unused95>A dog.", "A dog."),
         ("A <think>bus</think>dog <think>or\ntwo</think>runs.", "A dog runs."),
-        ("<think></think>", ""),
-        ("a bus</think>A dog.", "A dog."),
         ("a bus</think>a cat</think>A dog.", "A dog."),
-        ("a bus<|end_of_thought|>A dog.", "A dog."),
         ("<think>a <think>b</think>c</think>A dog.", "A dog."),
         ("<think>a bus</reasoning>A dog.", "A dog."),
         ("<think>a bus", ""),
-        ("A dog. <think>a bus", ""),
         ("<think>a</think>A dog. <think>But", ""),
         ("a bus</think>A dog. [THINK]But", ""),
     ],
@@ -301,17 +200,10 @@ def test_no_mark_is_left(parts):
 # Characters
 
 
-def test_halves_of_characters():
-    rows = [{"image_id": 7, "response": "a \ud83d\ude00 b"}, {"image_id": 3, "response": "a \ud83d b \ude00"}]
-    assert matched(rows).texts == ["a \U0001f600 b", "a \ufffd b \ufffd"]
-
-
 # Time
 
 
-@pytest.mark.parametrize(
-    "mark", ["<think>", "</think>", "<think></think>", "<think", "<think ", "[THINK]", "◁think▷", " "]
-)
+@pytest.mark.parametrize("mark", ["<think>", "</think>", "<think></think>", "<think ", "◁think▷"])
 def test_thoughts_are_found_in_linear_time(mark):
     start = time.process_time()
     thoughts.without(mark * (200_000 // len(mark)))
@@ -321,19 +213,7 @@ def test_thoughts_are_found_in_linear_time(mark):
 @pytest.mark.parametrize("name", parsers.PARSERS)
 def test_parsers_take_linear_time(name):
     start = time.process_time()
-    for unit in (
-        " ",
-        "no ",
-        "no, ",
-        "yes or no ",
-        "there is no ",
-        "(",
-        '"a',
-        "1,",
-        "\n",
-        ". ",
-        "not visible ",
-    ):
+    for unit in (" ", "no, ", "yes or no ", "there is no ", "(", '"a', "\n", ". ", "not visible "):
         parsers.PARSERS[name](unit * (200_000 // len(unit)) + "x")
     assert time.process_time() - start < 10
 
