@@ -237,37 +237,16 @@ def _more(key: str, entry: Any) -> dict[str, Any]:
 BAD_ANNOTATIONS = {
     "cut off in text": (json.dumps(annotations())[:50], r"cut off: .* at character 37"),
     "not JSON": ("image,objects\n1,dog", "begins with 'image,.*; expected an object with lists of images"),
-    "no categories": (
-        {k: v for k, v in annotations().items() if k != "categories"},
-        "has no categories; expected",
-    ),
     "images of another kind": (_broken(images={"1": "a"}), "images is {.*, no list; expected"),
     "no image": (_broken(images=[], annotations=[]), "names no images"),
     "an image without a name": (_more("images", {"id": 7}), r"images\[4\] has file_name None"),
-    "an image id that is text": (
-        _more("images", {"id": "7"}),
-        r"images\[4\] has id .*expected .* whole number",
-    ),
     "a duplicate image id": (_more("images", annotations()["images"][1]), r"images\[4\] has id 10, which"),
-    "a duplicate category id": (_more("categories", {"id": 18, "name": "cat"}), r"categories\[4\] has id 18"),
     "an unknown image": (
         _more("annotations", {"id": 99, "image_id": 5, "category_id": 1}),
         r"annotations\[6\] has image_id 5, which is not among the 4 ids",
     ),
-    "an unknown category": (
-        _more("annotations", {"id": 99, "image_id": 10, "category_id": 2}),
-        r"annotations\[6\] has category_id 2, which is not among the 4 ids",
-    ),
-    "an image id in a list": (
-        _more("annotations", {"id": 9, "image_id": [10], "category_id": 1}),
-        r"has image_id \[10\]; expected a 64-bit",
-    ),
     "an annotation that is a number": (_more("annotations", 9), r"annotations\[6\] is 9; expected an object"),
     "a class of another dataset": (_more("categories", {"id": 500, "name": "sombrero"}), "class 'sombrero'"),
-    "a file name that leads out": (
-        _more("images", {"id": 7, "file_name": "../instances_val2017.json"}),
-        r"'\.\./instances_val2017\.json' leads out of",
-    ),
     "an absolute file name": (_more("images", {"id": 7, "file_name": "/etc/hosts"}), "leads out of"),
 }
 
@@ -309,16 +288,8 @@ def test_bad_image(
 
 
 def test_command_line(upstream: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    argv = [
-        "build",
-        "throne_coco",
-        "--source",
-        str(upstream),
-        "--images",
-        str(upstream),
-        "--out",
-        str(tmp_path / "out"),
-    ]
+    argv = ["build", "throne_coco", "--source", str(upstream), "--images", str(upstream)]
+    argv += ["--out", str(tmp_path / "out")]
     assert cli.main(argv) == 2
     assert capsys.readouterr().err.startswith("halluscope: ")
     assert cli.main([*argv, "--subset"]) == 0
