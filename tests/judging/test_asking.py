@@ -130,15 +130,6 @@ def test_another_agreement_asks_only_what_is_missing(case, data):
         assert len(judge.asked) == len(set(judge.asked)) == answers[..., :questions].size
 
 
-def test_the_same_text_is_asked_about_once():
-    judges = ensemble(np.ones((1, 3, 3), dtype=np.int8), 3)
-    got = poll(
-        judges, asked_of(3).about(VOCABULARY), ["t0", "t0", " "], np.zeros((3, 3), dtype=bool), 3, "all"
-    )
-    assert len(judges[0].asked) == 9
-    assert (got[:2] == YES).all() and (got[2] == NO).all()
-
-
 # A judge of the user's own that does not do as it should
 
 

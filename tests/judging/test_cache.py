@@ -220,18 +220,6 @@ def test_commands_leave_another_programs_file_as_it_is(
     assert folder_as_it_is(tmp_path) == before
 
 
-def test_a_link_to_a_cache_is_the_cache(tmp_path):
-    (tmp_path / "elsewhere").mkdir()
-    link = tmp_path / "answers.sqlite"
-    link.symlink_to(tmp_path / "elsewhere" / "kept.sqlite")
-    assert (run(tmp_path) == expected()).all()  # it leads to nothing yet
-    assert link.is_symlink()
-    writer = Cache(link)
-    writer.keep_replies("judge", {("prompt", 0, 0): "said"})
-    assert Cache(link, "read").replies("judge", [("prompt", 0, 0)]) == {("prompt", 0, 0): "said"}
-    writer.close()
-
-
 @pytest.mark.parametrize("ending", ["wal", "journal"])
 def test_what_is_left_of_a_cache_that_is_gone_is_not_taken_for_a_part_of_the_next(tmp_path, ending):
     path, left = tmp_path / "answers.sqlite", tmp_path / f"answers.sqlite-{ending}"
@@ -391,18 +379,6 @@ def test_a_cache_that_an_earlier_version_wrote_is_still_hit(tmp_path):
     replies = cache.replies("judge:temperature=1", requests)
     assert replies == {requests[0]: "yes \ud83d", requests[1]: "no"}
     assert cache.replies("judge", requests) == {}
-
-
-def test_margins_come_back_bit_for_bit(tmp_path):
-    margins = np.array([0.1, -0.0, 0.0, np.inf, -np.inf, np.nan, 5e-324, 1e300, 2.0**53, -3.0])
-    texts = [str(i) for i in range(len(margins))]
-    pairs = np.array([(i, 1) for i in range(len(texts))])
-    cache = Cache(tmp_path / "answers.sqlite")
-    cache.keep_votes("judge", ABOUT, texts, pairs, np.full(len(texts), YES, dtype=np.int8), margins)
-    codes, back = cache.votes("judge", ABOUT, texts)
-    np.testing.assert_array_equal(back[:, 1].view(np.uint64), margins.view(np.uint64))
-    assert (codes[:, 1] == YES).all() and (codes[:, [0, 2]] == UNASKED).all()
-    assert np.isnan(back[:, [0, 2]]).all()
 
 
 def test_what_came_first_stays_unless_it_is_refreshed(tmp_path):

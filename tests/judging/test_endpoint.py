@@ -249,15 +249,6 @@ def test_a_server_that_is_down():
     assert time.monotonic() - start < 10
 
 
-def test_a_model_that_nobody_knows(serve):
-    server = serve(lambda prompt, count, body: refuse(404, "The model `judge` does not exist"))
-    with pytest.raises(
-        JudgeUnavailable, match="gives no reply from 'judge': HTTP 404.*does not exist.*ends in /v1"
-    ):
-        judge_of(server).replies(["a"])
-    assert len(server.bodies) == 1
-
-
 def every_word(key: str) -> list[Said]:
     """Everything that a server can send, with a key in it."""
     completion = reply("correct").body

@@ -81,20 +81,6 @@ def test_the_estimate_of_what_is_needed(descriptions, tiny_t5, tmp_path, one_thr
     assert plan.loads[0].questions == pytest.approx(judge.asked, rel=0.1)
 
 
-def test_what_the_store_holds_is_not_asked(descriptions, tiny_t5, tmp_path, one_thread):
-    texts, objects = descriptions
-    path, options = tmp_path / "answers.sqlite", {"vocabulary": CLASSES, "judges": str(tiny_t5), "ask": "all"}
-    before = plan_of(throne.compute, [(texts, objects)], store=str(path), **options).loads[0]
-    assert not path.exists()
-    throne.compute(texts[:4], objects[:4], store=str(path), progress=False, **options)
-    files, content = sorted(tmp_path.iterdir()), path.read_bytes()
-    after = plan_of(throne.compute, [(texts, objects)], store=str(path), **options).loads[0]
-    assert (before.cached, after.cached) == (0, 4 * 6 * 3)
-    assert after.questions == before.questions and after.left == before.left - after.cached
-    assert 0 < after.tokens < before.tokens
-    assert sorted(tmp_path.iterdir()) == files and path.read_bytes() == content
-
-
 def test_weights_that_cannot_be_had(descriptions, tmp_path):
     """The paper's three judges, without a network: known models are planned, and missing facts are named."""
     texts, objects = descriptions
@@ -105,20 +91,6 @@ def test_weights_that_cannot_be_had(descriptions, tmp_path):
         assert "nor can it be downloaded" in load_.note
     assert (plan.total().questions, plan.total().cached) == (540, None)
     assert plan.total().tokens == sum(load_.tokens for load_ in plan.loads)
-
-
-def test_a_folder_without_weights(descriptions, tiny_t5, tmp_path, one_thread):
-    folder = tmp_path / "described"
-    folder.mkdir()
-    for file in tiny_t5.iterdir():
-        if file.suffix != ".safetensors":
-            (folder / file.name).write_bytes(file.read_bytes())
-    texts, objects = descriptions
-    options = {"vocabulary": CLASSES, "ask": "all"}
-    (got,) = plan_of(throne.compute, [(texts, objects)], judges=str(folder), **options).loads
-    (there,) = plan_of(throne.compute, [(texts, objects)], judges=str(tiny_t5), **options).loads
-    assert (got.questions, got.tokens) == (there.questions, there.tokens)
-    assert "holds no weights" in got.note and got.cached is None
 
 
 @pytest.fixture

@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from halluscope.options import MatchingOptions
 from halluscope.reading.presence import ImageObjects
 from halluscope.responses import parsers, thoughts
-from halluscope.responses.identity import IDS, Identity
+from halluscope.responses.identity import Identity
 from halluscope.responses.matching import match
 from halluscope.responses.reading import Reading, read
-from halluscope.responses.ways import ORDER
 
 IMAGES = [ImageObjects(7, ["dog"], "000007.jpg"), ImageObjects(3, [], "000003.jpg"), ImageObjects(9, ["cat"])]
 DESCRIBED = Identity(("image_id",), partial_ok=True)
@@ -109,15 +108,6 @@ def answer(asked, **more):
     return row | {"response": f"About {asked.question}"} | more
 
 
-@pytest.mark.parametrize("name", IDS)
-def test_ids_under_any_name_and_the_rows_own_first(name):
-    assert matched([{name: "9", "response": ""}]).by == name
-    both = matched([{name: "3", "response": ""} | {"image_id": 3}])
-    assert (both.by, both.rows) == ("image_id", IMAGES[1:2])
-    held = matched([{name: 7, "response": ""} | dict.fromkeys(IDS[IDS.index(name) + 1 :], 7)])
-    assert held.by == name
-
-
 def test_questions_are_answered_whole_and_scored_in_their_order():
     texts = [f"About {question.question}" for question in ASKED]
     got = matched([answer(question) for question in reversed(ASKED)], ALL, ASKED)
@@ -134,27 +124,6 @@ def test_questions_are_answered_whole_and_scored_in_their_order():
 
 
 # Matching by order
-
-
-def test_without_ids_the_order_counts():
-    bare = [{"response": str(number), "question": question.question} for number, question in enumerate(ASKED)]
-    got = matched(bare, ALL, ASKED)
-    assert (got.by, got.rows, got.texts) == (ORDER, ASKED, ["0", "1", "2", "3"])
-    said = [{"response": row["response"]} for row in bare]
-    with pytest.raises(
-        ValueError,
-        match="responses holds 3 responses without an id, and the dataset has 4 rows; .* question_id or id or qid or "
-        "index",
-    ):
-        matched(said[:3], ALL, ASKED)
-    got = matched(bare[::-1], ALL, ASKED)  # each question says by itself which row it is
-    assert (got.by, got.rows, got.texts) == ("order and question", ASKED, ["0", "1", "2", "3"])
-    other = [*bare[:3], {**bare[3], "question": "Is there a fish in the image?"}]
-    with pytest.raises(
-        ValueError,
-        match=r"responses\[3\] \(question_id 2, sampling popular, matched by order\) has the question .*order\?",
-    ):
-        matched(other, ALL, ASKED)
 
 
 # What a response says of its row

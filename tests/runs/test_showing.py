@@ -6,7 +6,6 @@ from html.parser import HTMLParser
 from typing import Any
 
 import evaluate
-import numpy as np
 import pytest
 from PIL import Image
 
@@ -140,28 +139,6 @@ def test_a_result_of_nothing_or_of_something_else(tmp_path):
     said, right = ["Yes", "No"], ["yes", "no"]
     result = registry.benchmark("pope").compute(said, right, per_question=True)
     refuses("There are 3 values of image_ids and 2 predictions", result, said, right, image_ids=[1, 2, 3])
-
-
-def test_options_are_seen():
-    """POPE's questions, samplings and classes appear with its rows; arrays work as lists do."""
-    pope = registry.benchmark("pope")
-    said, right = ["Yes", "Yes"], ["yes", "no"]
-    options = {"image_ids": np.array([5, 6]), "questions": ["Is there a dog?", "Is there a cat?"]}
-    options |= {"objects": ("dog", "cat"), "sampling": ["random", "popular"]}
-    result = pope.compute(said, right, per_question=True, **options)
-    report = halluscope.report(result, said, right, **options)
-    first, second = report.page.runs[0].items
-    assert (first.id, second.id) == ("random 0", "popular 1")
-    assert (first.image, second.image) == ("5", "6")
-    assert second.question == "Is there a cat?" and second.classes == {"cat": "hallucinated"}
-
-
-def test_thoughts_are_taken_out(tmp_path):
-    throne = registry.benchmark("throne")
-    said = ["<think>a cat?</think>A dog."]
-    result = throne.compute(said, [["dog"]], judges="lexical", per_image=True)
-    (item,) = halluscope.report(result, said, [["dog"]]).page.runs[0].items
-    assert item.text == "A dog." and [mark.of for mark in item.marks] == ["dog"]
 
 
 def test_a_report_is_saved_once(tmp_path):

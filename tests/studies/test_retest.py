@@ -10,7 +10,7 @@ import pytest
 from halluscope import registry
 from halluscope.signature import keys_of
 from tests.benchmarks import test_hqh
-from tests.scripted_server import ScriptedServer, refuse, reply
+from tests.scripted_server import ScriptedServer, reply
 from tests.studies.sheets import lines, printed, read_json, refused
 
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore:.* questions are scored")]
@@ -123,25 +123,6 @@ def test_each_repeat_has_its_seed(tossed, scored):
     assert other["seeds"] == "8" and other["interval"] == "0.95,jackknife-beta,images"
 
 
-def test_a_server_that_takes_no_seed_is_asked_again_all_the_same(tossed, scored, capsys):
-    def script(prompt, count, body):
-        return refuse(400, "Unsupported parameter: 'seed'") if "seed" in body else coin(prompt, count, body)
-
-    tossed.script = script
-    with pytest.warns(UserWarning, match="accepts no seed and is asked without"):
-        first, second = scored(), scored("--seed", "1")
-    assert {*Counter(tossed.prompts).values()} == {2}
-    assert "seed=refused" in first_of(first)["signature"]
-    got = read_json(capsys, "study", "reliability", first, "--retest", second, *BY)
-    assert got["test_retest"]["pearson"] < 0.95
-
-
-def test_a_temperature_is_sent_and_stands_in_the_signature(tossed, scored):
-    cold, warm = (first_of(scored(*more))["signature"] for more in ((), ("--temperature", "0.7")))
-    assert sent(tossed, "temperature") == {0: 128, 0.7: 128}
-    assert "temperature=0:" in cold and "temperature=0.7:" in warm
-
-
 # What is said of runs that are none
 
 
@@ -171,11 +152,3 @@ def test_runs_about_other_rows(files, scored, capsys):
     assert all(f"{name}, parallel" in out for name in names)
     said = refused(capsys, *words, "--retest", form, "--scores", *names)
     assert "expected one, or --parallel" in said
-
-
-def test_fewer_than_three_models(scored, capsys):
-    both = scored(), scored("--seed", "1")
-    for file in both:
-        file.write_text(json.dumps(json.loads(file.read_text())[:2]))
-    said = refused(capsys, "study", "reliability", both[0], "--retest", both[1], *BY)
-    assert "There are 2 models; a correlation needs at least 3" in said
