@@ -61,7 +61,6 @@ def test_responses(tmp_path):
     ("rows", "message"),
     [
         ([{"image_id": 7, "caption": ""}, '{"image_id": 1, "capt'], "line 2 is not JSON, or is cut off"),
-        ([{"image_id": 7}], "line 1: expected an object with the LVLM's text under one of the keys"),
         ([{"caption": "A dog."}], r"r\.jsonl holds 1 responses without an id, and the dataset has 3 rows"),
         ([{"image_id": 7, "caption": "a"}, {"caption": "b"}], "line 2 has no image_id"),
         ([{"image_id": 7, "response": 3}], "line 1: response is 3; expected the LVLM's text"),

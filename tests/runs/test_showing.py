@@ -12,7 +12,6 @@ from PIL import Image
 import halluscope
 from halluscope import registry
 from halluscope.benchmark import Benchmark
-from halluscope.errors import OutputError
 from halluscope.paths import share
 from tests.test_contract import example, offline
 
@@ -139,16 +138,6 @@ def test_a_result_of_nothing_or_of_something_else(tmp_path):
     said, right = ["Yes", "No"], ["yes", "no"]
     result = registry.benchmark("pope").compute(said, right, per_question=True)
     refuses("There are 3 values of image_ids and 2 predictions", result, said, right, image_ids=[1, 2, 3])
-
-
-def test_a_report_is_saved_once(tmp_path):
-    pope = registry.benchmark("pope")
-    result = pope.compute(["Yes"], ["no"], per_question=True)
-    report = halluscope.report(result, ["Yes"], ["no"], name="mine")
-    file = report.save(tmp_path / "report.html")
-    assert file.read_text("utf-8") == frame(report)["srcdoc"]
-    with pytest.raises(OutputError, match="is there already"):
-        report.save(file)
 
 
 @pytest.mark.long

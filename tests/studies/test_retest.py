@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from halluscope import registry
 from halluscope.signature import keys_of
 from tests.benchmarks import test_hqh
 from tests.scripted_server import ScriptedServer, reply
@@ -147,8 +146,3 @@ def test_runs_about_other_rows(files, scored, capsys):
     form = scored()
     refused(capsys, *words, "--retest", form)
     assert "main_hal, parallel" in printed(capsys, *words, "--parallel", form)
-    names = [name for name in registry.benchmark("hqh").scores if name not in BY][:2]
-    out = printed(capsys, *words, "--parallel", form, "--scores", *names)
-    assert all(f"{name}, parallel" in out for name in names)
-    said = refused(capsys, *words, "--retest", form, "--scores", *names)
-    assert "expected one, or --parallel" in said
