@@ -237,35 +237,22 @@ def test_what_is_left_of_a_cache_that_is_gone_is_not_taken_for_a_part_of_the_nex
 ABOUT = PAPER.about(VOCABULARY)[0]
 PROMPTS = [(f"prompt {i // 6}", i % 3, i % 2) for i in range(42)]
 SAID = {asked: f"A reply \ud800 to {asked}. " * (1 + asked[1] * 9) for asked in PROMPTS}
-JUDGES = {"plain": False, "with margins": True}
+MARGINS = np.add.outer(np.arange(40), np.arange(3)) / 7 - 3
 
 
-def votes_of(judge: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the votes and margins of a judge of `JUDGES`."""
-    codes = [[(Oracle.right(text, q) + JUDGES[judge]) % 3 for q in ABOUT] for text in TEXTS]
-    margins = np.add.outer(np.arange(40), np.arange(3)) / 7 - 3
-    return np.array(codes, dtype=np.int8), margins if JUDGES[judge] else np.full((40, 3), np.nan)
-
-
-def fill(cache: Cache) -> None:
-    """Ask again for votes that are not stored; stored votes must be right."""
-    for judge in JUDGES:
-        found = cache.votes(judge, ABOUT, TEXTS)
-        codes, margins = votes_of(judge)
-        check(found, judge)
-        pairs = np.argwhere(found[0] == UNASKED)
-        cache.keep_votes(judge, ABOUT, TEXTS, pairs, codes[tuple(pairs.T)], margins[tuple(pairs.T)])
-        replies = cache.replies(judge, PROMPTS)
-        assert all(SAID[asked] == said for asked, said in replies.items()), "a wrong reply"
-        cache.keep_replies(judge, {asked: SAID[asked] for asked in SAID.keys() - replies.keys()})
-
-
-def check(found: tuple[np.ndarray, np.ndarray], judge: str) -> None:
-    """Whether the recalled votes are right, except where they are `UNASKED`."""
-    there = found[0] != UNASKED
-    codes, margins = votes_of(judge)
-    assert (found[0][there] == codes[there]).all(), "a wrong vote"
-    np.testing.assert_array_equal(found[1][there], margins[there], "a wrong margin")
+def fill(cache: Cache) -> bool:
+    """Ask again for what is not stored; return whether all was stored. What is stored must be right."""
+    right = np.array([[Oracle.right(text, question) for question in ABOUT] for text in TEXTS], dtype=np.int8)
+    codes, margins = cache.votes("judge", ABOUT, TEXTS)
+    there = codes != UNASKED
+    assert (codes[there] == right[there]).all(), "a wrong vote"
+    np.testing.assert_array_equal(margins[there], MARGINS[there], "a wrong margin")
+    replies = cache.replies("judge", PROMPTS)
+    assert all(SAID[asked] == said for asked, said in replies.items()), "a wrong reply"
+    if not cache.is_read:
+        cache.keep_votes("judge", ABOUT, TEXTS, np.argwhere(~there), right[~there], MARGINS[~there])
+        cache.keep_replies("judge", {asked: SAID[asked] for asked in SAID.keys() - replies.keys()})
+    return bool(there.all()) and len(replies) == len(PROMPTS)
 
 
 @pytest.fixture(scope="module")
@@ -273,8 +260,7 @@ def whole(tmp_path_factory) -> bytes:
     """The file of a cache of votes, margins and replies."""
     path = tmp_path_factory.mktemp("whole") / "answers.sqlite"
     cache = Cache(path)
-    fill(cache)
-    fill(cache)
+    assert not fill(cache) and fill(cache)
     cache.close()
     return path.read_bytes()
 
@@ -284,7 +270,7 @@ def outcomes(path: Path) -> list[str]:
     found = []
     for mode in ("read", "write", "write"):
         cache = Cache(path, mode)
-        for act in (cache.count, lambda cache=cache: whole_again(cache)):
+        for act in (cache.count, lambda cache=cache: fill(cache)):
             try:
                 found.append("right" if act() else "asked again")
             except CacheError as error:
@@ -292,19 +278,6 @@ def outcomes(path: Path) -> list[str]:
                 found.append("refused")
         cache.close()
     return found
-
-
-def whole_again(cache: Cache) -> bool:
-    """Whether everything is stored and right; anything else is asked for again."""
-    kept = {judge: cache.votes(judge, ABOUT, TEXTS) for judge in JUDGES}
-    replies = {judge: cache.replies(judge, PROMPTS) for judge in JUDGES}
-    for judge, found in kept.items():
-        check(found, judge)
-        assert all(SAID[asked] == said for asked, said in replies[judge].items()), "a wrong reply"
-    if not cache.is_read:
-        fill(cache)
-    lacking = any((codes == UNASKED).any() for codes, _ in kept.values())
-    return not lacking and all(len(one) == len(PROMPTS) for one in replies.values())
 
 
 def trials(folder: Path, whole: bytes, seeds: range) -> None:

@@ -7,20 +7,10 @@ from halluscope.judging import pace
 from halluscope.judging.ask_votes import collect_votes
 from halluscope.judging.cache import Cache
 from halluscope.judging.judge import Voter
-from halluscope.judging.pace import Pace
 from halluscope.judging.questions import QuestionSet
 from halluscope.vocabularies import load
 
 CLASSES = ["dog", "cat", "cow"]
-
-
-def test_the_first_batch_is_not_measured():
-    """It comes after the model is loaded: 100 s here. Then 10 come each second, and 970 are left after 3 s."""
-    measured = Pace(total=1010)
-    assert measured.seconds_left(10, now=100.0) is None
-    assert measured.seconds_left(10, now=101.0) is None
-    assert measured.seconds_left(20, now=103.0) == pytest.approx(97.0)
-    assert measured.seconds_left(10, now=104.0) is None, "it is said once"
 
 
 class Slow(Voter):
