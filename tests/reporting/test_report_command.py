@@ -14,8 +14,6 @@ from tests.reporting.test_page import Elements
 from tests.small_datasets import needs
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-ASKED = r'<p class="soft small">(.*?)</p>\s*<p class="asked">(.*?)</p>'
 CLASSES = vocabularies.load("coco").classes
 
 
