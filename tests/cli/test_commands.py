@@ -102,15 +102,3 @@ def test_mistakes_are_one_line(words, said, capsys):
 )
 def test_a_misspelt_name_gets_its_neighbour(words, meant, refused):
     assert f"Did you mean {meant!r}?" in refused(words)
-
-
-@pytest.mark.parametrize("name", ["pope", "pope:coco", "datasets/pope", "pope_c"])
-def test_a_dataset_of_a_clone_that_is_not_built(name, tmp_path, capsys, monkeypatch):
-    """The folder holds the dataset's specification alone."""
-    monkeypatch.chdir(tmp_path)
-    dataset = name.removeprefix("datasets/").partition(":")[0]
-    (tmp_path / "datasets" / dataset).mkdir(parents=True)
-    (tmp_path / "datasets" / dataset / "spec.toml").write_text("version = '1'")
-    (tmp_path / "a.jsonl").write_text('{"question_id": 1, "response": "Yes."}')
-    assert cli.main(["score", "pope", "--responses", "a.jsonl", "--dataset", name]) == 2
-    assert f"There is no dataset '{dataset}' in" in capsys.readouterr().err

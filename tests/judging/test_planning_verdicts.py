@@ -96,10 +96,3 @@ def test_a_local_model(command, tiny_t5, server, one_thread, tmp_path):
     shutil.copytree(tiny_t5, tmp_path / "bare", ignore=shutil.ignore_patterns("*.safetensors", "*.bin"))
     bare, _ = planned(command, "hqh", str(tmp_path / "bare"), "--repeats", "2")
     assert bare["questions"] == load["questions"] and bare["cached"] is None and "weights" in bare["note"]
-
-
-def test_given_verdicts_ask_nobody(command, server, tmp_path):
-    ratings = tmp_path / "ratings.jsonl"
-    ratings.write_text("\n".join(json.dumps({"id": i, "correct": True, "extra_claims": 0}) for i in range(8)))
-    error = command("hqh", f"openai:m@{server.url}", "--plan", "--ratings", str(ratings), ends=2)
-    assert "but the ratings are given, so nothing is judged; leave judge out" in error

@@ -44,18 +44,6 @@ def in_files(rows, folder):
     return files
 
 
-def said(rows, wrong=()):
-    """Return responses that state the question and an id of their own; those at some places are wrong."""
-    return [
-        {
-            "question_id": place,
-            "prompt": row["text"],
-            "text": other(row["label"]) if place in wrong else row["label"],
-        }
-        for place, row in enumerate(rows)
-    ]
-
-
 def scored(responses, dataset, name="pope", **options):
     return halluscope.score(name, responses, dataset, **{"bootstrap": 0} | options)
 
@@ -66,19 +54,6 @@ def lines(file, rows, end="\n"):
 
 
 # Questions alone
-
-
-@pytest.mark.parametrize("first", ["image", "questions"])
-def test_another_order_is_refused_where_it_is_in_doubt(first, tmp_path):
-    """Which of the two questions a response answers cannot be known, or which image it is about."""
-    rows = asked_twice(lambda place: "yes" if place else "no")
-    responses = said(rows)
-    if first == "image":
-        responses = [*responses[6:12], *responses[:6], *responses[12:]]
-    else:
-        responses = [*responses[:6], *responses[6:12][::-1], *responses[12:]]
-    with pytest.raises(ValueError, match="order"):
-        scored(responses, in_files(rows, tmp_path))
 
 
 # Images and addresses of images
@@ -142,19 +117,6 @@ def test_a_half_last_line(form, questions, tmp_path, ran):
     assert result["cut_ends"] == 1 and f"{place} is cut off, and left out" in printed.err
     found = halluscope.inspection.inspecting.inspect(file)
     assert found.rows == 14 and "cut off" in str(found) and "--partial" in found.command
-
-
-@pytest.mark.parametrize("place", [0, 7])
-def test_a_line_that_is_damaged_elsewhere_is_an_error(place, questions, tmp_path):
-    rows, dataset = questions
-    texts = [json.dumps({"question_id": row["question_id"], "response": row["label"]}) for row in rows]
-    texts[place] = texts[place][:-9]
-    (tmp_path / "r.jsonl").write_text("\n".join(texts))
-    with pytest.raises(ValueError, match=f"line {place + 1} is not JSON"):
-        scored(tmp_path / "r.jsonl", dataset, partial=True)
-    (tmp_path / "r.jsonl").write_text("\n".join(texts[:place] + texts[place + 1 :]) + '\n{"a" "b"}')
-    with pytest.raises(ValueError, match="line 15 is not JSON"):
-        scored(tmp_path / "r.jsonl", dataset, partial=True)
 
 
 @pytest.mark.parametrize("states", ["id", "id and question", "image and question", "own id and question"])
