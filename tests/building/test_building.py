@@ -1,7 +1,6 @@
 """The builders' frame and throne_coco, on a small COCO set with real JPEGs, made here."""
 
 import hashlib
-import inspect
 import json
 import os
 import re
@@ -18,12 +17,9 @@ from datasets import Image, Value, load_dataset
 from PIL import Image as Pillow
 
 from halluscope import cli, registry
-from halluscope.benchmark import Dataset
 from halluscope.building import fetch
 from halluscope.building import spec as specs
-from halluscope.building.output import Order
 from halluscope.building.spec import Spec
-from halluscope.cli.build import command_of
 from halluscope.errors import BuildError
 from halluscope.paths import share
 from tests import images as image_files
@@ -298,20 +294,6 @@ def test_command_line(upstream: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     (after,) = [line for line in printed.err.splitlines() if line.startswith("Next: ")]
     score = f"halluscope score throne_coco --responses answers.jsonl --dataset {tmp_path / 'out'}"
     assert f"`{score} --out runs/mine --judges lexical`" in after
-
-
-@pytest.mark.parametrize("dataset", [pytest.param(one, id=one.name) for one in registry.datasets()])
-def test_options_of_every_builder(dataset: Dataset) -> None:
-    builder = small_datasets.builder(dataset.name)
-    command = command_of(dataset.name)
-    options = {*inspect.signature(command.function).parameters}
-    shared = {"source", "out", "force", "subset", "cache"}
-    of_images = {"images", "no_images", "only_images_present"}
-    own = {option.name for option in builder.options}
-    assert options == shared | own | (of_images if builder.images else set())
-    inspect.signature(builder.make).bind(Order(specs.load(dataset.name)), **dict.fromkeys(own))
-    script = share("builders", f"{dataset.name}.py").read_text()
-    assert builder.name == dataset.name and f'"{dataset.name}"' in script
 
 
 @pytest.mark.parametrize("name", [dataset.name for dataset in registry.datasets()])

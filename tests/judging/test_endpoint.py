@@ -7,7 +7,6 @@ import re
 import socket
 import subprocess
 import sys
-import threading
 import time
 import traceback
 import warnings
@@ -72,20 +71,6 @@ def test_what_is_sent_and_what_comes_back(serve):
         }
     assert judge.key == f"openai:judge@{digest(server)}:temperature=0:max_tokens=64"
     assert not judge.failures
-
-
-def test_many_requests_at_once_up_to_a_limit(serve):
-    at_once = 7
-    together = threading.Barrier(at_once, timeout=60)  # each waits until as many have come as may
-
-    def script(prompt, count, body):
-        if prompt.startswith("p"):
-            together.wait()
-        return reply("correct")
-
-    server = serve(script)
-    ask(judge_of(server, at_once=at_once, timeout=60.0), [f"p{i}" for i in range(4 * at_once)])
-    assert server.most_at_once == at_once
 
 
 def test_it_works_inside_a_running_event_loop(serve):

@@ -185,51 +185,6 @@ def test_logprobs_that_are_none_change_no_vote(logprobs):
     assert vote.code == YES and math.isnan(vote.margin)
 
 
-def test_margins_reach_the_store_and_are_unknown_without_logprobs(serve, tmp_path):
-    def script(prompt, count, body):
-        said = truth(prompt) if "\n" in prompt else "ready"
-        tops = [(said, 0.75), ("Yes" if said == "No" else "No", 0.25)] if "Text 1" in prompt else None
-        return Said(completion(said, tops=tops))
-
-    path = tmp_path / "a.sqlite"
-    store = Cache(path)
-    votes = ask(voter_of(serve(script)), texts_of(2), store=store)
-    store.close()
-    assert (votes == expected(texts_of(2))).all()
-    known = [(answer, margin) for answer, margin in kept(path) if not math.isnan(margin)]
-    assert len(kept(path)) == 20 and len(known) == 10
-    assert all(margin == pytest.approx(math.log(3) if answer else -math.log(3)) for answer, margin in known)
-
-
-@pytest.mark.filterwarnings("ignore:m takes no")
-def test_settings_that_are_refused_are_left_out_and_votes_are_found_again(serve, tmp_path):
-    """The key names what can move a vote; a second run, which does not know it at first, finds the votes under it."""
-
-    def script(prompt, count, body):
-        for refused in ("top_logprobs", "seed"):
-            if refused in body:
-                return refuse(400, f"{refused} is not supported")
-        return says(prompt, count, body)
-
-    server, store = serve(script), Cache(tmp_path / "a.sqlite")
-    for _ in range(2):
-        voter = voter_of(server)
-        assert (ask(voter, texts_of(3), store=store) == expected(texts_of(3))).all()
-        key = "temperature=0:seed=refused:max_tokens=4:first-word"
-        assert re.fullmatch(rf"openai:m@[0-9a-f]{{8}}:{key}", voter.key)
-        assert "logprobs" not in server.bodies[-1]
-    assert len(server.prompts) == 30
-
-
-def test_a_second_run_asks_nothing_not_even_whether_the_server_is_there(serve, tmp_path):
-    server, store = serve(says), Cache(tmp_path / "a.sqlite")
-    first, came = ask(voter_of(server), texts_of(3), store=store), len(server.bodies)
-    assert came == 31
-    assert (ask(voter_of(server), texts_of(3), store=store) == first).all()
-    assert (ask(voter_of(server), texts_of(3), which="needed", store=store)[..., 0] == first[..., 0]).all()
-    assert len(server.bodies) == came
-
-
 # What goes wrong.
 
 FAULTS = {

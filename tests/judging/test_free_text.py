@@ -71,22 +71,6 @@ def test_denials_are_not_read_as_yes(text, question, answer):
 
 
 @pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        ("<think>Yes? The answer is yes.</think>No.", "no"),
-        ("<THINK>No.</THINK>\n\nYes.", "yes"),
-        ("so, the answer is yes</think> No.", "no"),
-        ("Yes. <think>no</think>", "yes"),
-        ("<think>" + "yes " * 10_000 + "</think>No.", "no"),
-        ("<think>Yes. The answer is", None),
-        ("<thinking>yes</thinking>", None),
-    ],
-)
-def test_thoughts_are_not_read(text, answer):
-    assert free_text.read(text).answer == answer
-
-
-@pytest.mark.parametrize(
     "hostile",
     [
         "\x00\ud800 yes",

@@ -69,32 +69,6 @@ def test_each_distinct_prompt_is_asked_once_for_each_repeat(store):
     assert not judge.closed  # that is the caller's
 
 
-def test_a_second_run_asks_nothing_whatever_the_order(store):
-    said = {f"{i}": ["correct", "incorrect", "unclear"][i % 3] for i in range(30)}
-    prompts = list(said)
-    first = collect(prompts, Parrot(said), READ, repeats=2, cache=store)
-    again = Parrot()
-    second = collect(prompts[::-1], again, READ, repeats=2, cache=store)
-    assert [row[::-1] for row in second] == first == [list(said.values())] * 2
-    assert not again.asked
-
-
-def test_what_came_before_an_interruption_is_not_asked_again(store):
-    class Interrupted(Parrot):
-        def replies(self, prompts):
-            for number, came in enumerate(super().replies(prompts)):
-                if number == 7:
-                    raise KeyboardInterrupt
-                yield came
-
-    prompts = [f"{i}" for i in range(30)]
-    with pytest.raises(KeyboardInterrupt):
-        collect(prompts, Interrupted(), READ, cache=store)
-    again = Parrot()
-    assert collect(prompts, again, READ, cache=store) == [["correct"] * 30]
-    assert len(again.asked) == 30 - 7
-
-
 def test_a_failure_is_asked_again_and_an_unreadable_reply_is_not(store):
     first = Parrot({"a": None, "b": "I think it is correct"})
     with pytest.warns(

@@ -79,20 +79,6 @@ def test_a_result_of_evaluate_is_shown(benchmark, tmp_path):
     assert escape(result["signature"]) in attributes["srcdoc"]
 
 
-@each([one for one in SCORED if "image_ids" in one.input_options])
-def test_rows_are_called_by_image_or_place(benchmark, tmp_path):
-    """Where references are no rows with ids of their own."""
-    ids = ["seven", "nine", "eleven", "twelve"]
-    result, predictions, references = scored(benchmark, tmp_path)
-    places = [*map(str, range(len(predictions)))]
-    assert list(items_of(halluscope.report(result, predictions, references))) == places
-    ids = ids[: len(predictions)]
-    result, _, _ = scored(benchmark, tmp_path, image_ids=ids)
-    report = halluscope.report(result, predictions, references, image_ids=ids)
-    images = [item.image for item in report.page.runs[0].items]
-    assert images == ids and list(items_of(report)) == (places if benchmark.name == "pope" else ids)
-
-
 @each(SCORED)
 def test_pictures_stand_beside_their_rows(benchmark, tmp_path):
     result, predictions, references = scored(benchmark, tmp_path)

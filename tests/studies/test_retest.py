@@ -125,15 +125,6 @@ def test_each_repeat_has_its_seed(tossed, scored):
 # What is said of runs that are none
 
 
-def test_the_same_verdicts_by_other_seeds_are_said_in_the_row(tossed, scored, capsys):
-    """A judge that repeats itself: the row says that the second run has the same verdicts."""
-    tossed.script = lambda prompt, count, body: reply(test_hqh.said(random.Random(prompt).random() < 0.5))
-    out = printed(capsys, "study", "reliability", scored(), "--retest", scored("--seed", "1"), *BY)
-    assert len(tossed.prompts) == 256
-    assert "1.000 (same)" in out
-    assert "the very same responses and verdicts in both: a, b, c, d" in out
-
-
 def test_runs_about_other_rows(files, scored, capsys):
     words = ["study", "reliability", scored(), *BY]
     part = scored("--limit", "20")

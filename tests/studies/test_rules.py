@@ -144,26 +144,6 @@ def test_each_shape(question, expected):
     assert {reshape(question, seed) for seed in range(30)} == set(expected)
 
 
-@pytest.mark.parametrize(
-    ("reason", "questions"),
-    [
-        (
-            "no rule knows how",
-            [
-                "Is there no dog?",
-                "What is on the plate made of?",
-                "Where is the man going?",
-                "How many more dogs than cats are there?",
-            ],
-        ),
-        ("not a single question", ["What is it? Where is it?", "What color is the dog", ""]),
-    ],
-)
-def test_what_cannot_be_reworded_is_refused(reason, questions):
-    for question in questions:
-        refuses(reshape, reason, question)
-
-
 ASKING = """
 what which who where when why how is are was were do does did has have be been there of the a an it that to in at for
 you see can seen one like number many text place time reason way kind type action activity performing carrying out
