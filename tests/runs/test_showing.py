@@ -2,7 +2,6 @@
 
 import json
 from html import escape
-from html.parser import HTMLParser
 from typing import Any
 
 import evaluate
@@ -13,6 +12,7 @@ import halluscope
 from halluscope import registry
 from halluscope.benchmark import Benchmark
 from halluscope.paths import share
+from tests.reporting.test_page import Elements
 from tests.test_contract import example, offline
 
 SCORED = [one for one in registry.benchmarks() if one.is_scored]
@@ -25,22 +25,11 @@ def each(of):
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 
 
-class Frames(HTMLParser):
-    """The elements of HTML, with their attributes as a browser reads them."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attributes: Any) -> None:
-        self.found.append((tag, dict(attributes)))
-
-
 def frame(report: Any) -> dict[str, str | None]:
-    """Return the single element that a notebook shows."""
-    ((tag, attributes),) = Frames(report._repr_html_()).found
-    assert tag == "iframe"
+    """Return the attributes of the single element that a notebook shows."""
+    found = Elements(report._repr_html_())
+    ((attributes, _),) = found.starts("iframe")
+    assert len(found.held) == 1
     return attributes
 
 
