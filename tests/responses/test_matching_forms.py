@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import pickle
+from pathlib import Path
 
 import pytest
 
@@ -13,35 +14,9 @@ from tests import small_datasets
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(subset|matched by|neither question nor image)")
 
-IMAGES = [f"COCO_val2014_{number:012}.jpg" for number in (42, 7, 99)]
-THINGS = ("person", "sky", "person", "wall", "tree", "floor")  # person is asked about twice
-
 
 def other(label):
     return "no" if label == "yes" else "yes"
-
-
-def asked_twice(label_of=lambda place: "no"):
-    """Return POPE's questions about three images, in its authors' form; the second has one question twice."""
-    rows = []
-    for image in IMAGES:
-        for place, thing in enumerate(THINGS):
-            name = f"{thing}" if image == IMAGES[1] or place != 2 else "car"
-            label = label_of(place) if name == "person" else ("yes" if place % 2 else "no")
-            row = {"question_id": len(rows) + 1, "image": image, "text": f"Is there a {name} in the image?"}
-            rows.append(row | {"label": label})
-    return rows
-
-
-def in_files(rows, folder):
-    """Write questions as the adversarial sampling; the random one has other questions under the same ids."""
-    others = [row | {"text": row["text"].replace("person", "dog").replace("tree", "cup")} for row in rows]
-    files = []
-    for sampling, written in (("adversarial", rows), ("random", others)):
-        file = folder / f"aokvqa_pope_seem_{sampling}.json"
-        file.write_text("\n".join(map(json.dumps, written)))
-        files.append(str(file))
-    return files
 
 
 def scored(responses, dataset, name="pope", **options):
@@ -51,9 +26,6 @@ def scored(responses, dataset, name="pope", **options):
 def lines(file, rows, end="\n"):
     file.write_text("\n".join(map(json.dumps, rows)) + end)
     return file
-
-
-# Questions alone
 
 
 # Images and addresses of images
@@ -75,8 +47,13 @@ def test_the_image_decides_where_ids_count_from_0(tmp_path):
 
 @pytest.fixture
 def questions(tmp_path):
-    rows = [row for place, row in enumerate(asked_twice()) if place % 6 != 2]
-    return rows, in_files(rows, tmp_path)[:1]
+    """15 questions of POPE about three images, and their file."""
+    asked = []
+    for number in range(15):
+        image = f"COCO_val2014_{number % 3:012}.jpg"
+        asked.append((image, f"thing{number}", "yes" if number % 2 else "no"))
+    dataset = small_datasets.pope_file(tmp_path / "aokvqa_pope_seem_adversarial.json", asked)
+    return [json.loads(line) for line in Path(dataset).read_text().splitlines()], [dataset]
 
 
 FORMS = ("jsonl", "json", "csv", "tsv")

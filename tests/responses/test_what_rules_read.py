@@ -163,30 +163,6 @@ def dash_b_rows(count, answer="no"):
     return [about | {"question_id": number, "file_name": f"{number}.jpg"} for number in range(count)]
 
 
-@pytest.fixture(scope="module")
-def pope(tmp_path_factory):
-    """A file of 40 questions of POPE, and a function that writes a file of responses to them."""
-    folder = tmp_path_factory.mktemp("pope")
-    about = {"text": "Is there a dog in the image?"}
-    questions = [
-        about | {"question_id": number, "image": f"{number}.jpg", "label": ("no", "yes")[number % 2]}
-        for number in range(40)
-    ]
-    dataset = folder / "coco_pope_random.json"
-    dataset.write_text("\n".join(map(json.dumps, questions)))
-
-    def written(name, responses):
-        rows = [
-            {"question_id": row["question_id"], "question": row["text"], "response": response}
-            for row, response in zip(questions, responses, strict=True)
-        ]
-        file = folder / f"{name}.jsonl"
-        file.write_text("\n".join(map(json.dumps, rows)))
-        return str(file)
-
-    return str(dataset), written
-
-
 def stderr_of(*words):
     """Run a command in a process of its own, where warnings are printed; return the lines of its standard error."""
     command = [sys.executable, "-m", "halluscope", *words]
@@ -195,14 +171,15 @@ def stderr_of(*words):
 
 
 @pytest.mark.parametrize("form", ["table", "json"])
-def test_the_command_says_it_once_per_file_on_standard_error(form, pope):
-    dataset, written = pope
-    bold = ["**No**", "**Yes**", "**Yes**", "**Yes**"] * 10
-    files = [
-        written("first", bold),
-        written("second", bold),
-        written("plain", ["No", "Yes", "Yes", "Yes"] * 10),
-    ]
+def test_the_command_says_it_once_per_file_on_standard_error(form, tmp_path):
+    asked = [(f"{number}.jpg", "dog", ("no", "yes")[number % 2]) for number in range(40)]
+    dataset = small_datasets.pope_file(tmp_path / "coco_pope_random.json", asked)
+    files = []
+    for name, no in (("first", "**No**"), ("second", "**No**"), ("plain", "No")):
+        said = [no, "Yes", "Yes", "Yes"] * 10
+        rows = [{"question_id": number, "response": text} for number, text in enumerate(said, 1)]
+        files.append(str(tmp_path / f"{name}.json"))
+        Path(files[-1]).write_text(json.dumps(rows))
     words = ["--responses", *files, "--dataset", dataset, "--format", form, "--bootstrap", "0"]
     lines = [line for line in stderr_of("score", "pope", *words) if "otherwise" in line]
     assert [line.split(": ")[1] for line in lines] == ["first", "second"]
