@@ -4,6 +4,8 @@ import hashlib
 import json
 import os
 import re
+import subprocess
+import sys
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -294,6 +296,13 @@ def test_command_line(upstream: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     (after,) = [line for line in printed.err.splitlines() if line.startswith("Next: ")]
     score = f"halluscope score throne_coco --responses answers.jsonl --dataset {tmp_path / 'out'}"
     assert f"`{score} --out runs/mine --judges lexical`" in after
+
+
+def test_script_runs_from_anywhere(upstream: Path, tmp_path: Path) -> None:
+    script = share("builders", "throne_coco.py").resolve()
+    words = ["--source", "upstream", "--no-images", "--subset", "--out", "datasets/throne_coco"]
+    subprocess.run([sys.executable, str(script), *words], cwd=tmp_path, check=True, capture_output=True)
+    assert list(load(tmp_path / "datasets/throne_coco")["objects"]) == OBJECTS
 
 
 @pytest.mark.parametrize("name", [dataset.name for dataset in registry.datasets()])
