@@ -202,6 +202,3 @@ def test_what_was_written_before_an_error_stays(tmp_path: Path) -> None:
     with full(at=2), pytest.raises(OSError), writing.only_writer(tmp_path / "full") as file:
         file.write(b"one\n")
     assert (tmp_path / "full").read_bytes() == b"on"
-
-
-# A new file

@@ -1,60 +1,42 @@
-"""Responses: the text of a row, a model's files, and the matcher, function by function.
-
-tests/test_door.py tests them together.
-"""
+"""Responses: rows that are none, thoughts, and columns of responses that parsers read."""
 
 import json
 import random
 import time
-from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halluscope.options import MatchingOptions
-from halluscope.reading.presence import ImageObjects
+import halluscope
 from halluscope.responses import parsers, thoughts
-from halluscope.responses.identity import Identity
-from halluscope.responses.matching import match
-from halluscope.responses.reading import Reading, read
-
-IMAGES = [ImageObjects(7, ["dog"], "000007.jpg"), ImageObjects(3, [], "000003.jpg"), ImageObjects(9, ["cat"])]
-DESCRIBED = Identity(("image_id",), partial_ok=True)
 
 
-def lines(path, *rows):
-    path.write_text(
-        "\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows), encoding="utf-8"
-    )
-    return path
+@pytest.fixture
+def scored(tmp_path):
+    """Score descriptions of some of three images, given as rows or as lines of a file."""
+    labels = tmp_path / "labels.json"
+    labels.write_text(json.dumps({7: ["dog"], 3: [], 9: ["cat"]}))
 
+    def score(*rows, **options):
+        file = tmp_path / "r.jsonl"
+        file.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows))
+        return halluscope.score("throne", file, labels, judges="lexical", bootstrap=0, **options)
 
-def responses(source, dataset=(), parts=MappingProxyType({}), **options):
-    (found,) = read([source], Reading((), dataset, parts, MatchingOptions(**options)))
-    return found
-
-
-def matched(source, identity=DESCRIBED, rows=IMAGES, **how):
-    return match(responses(source, **how), rows, identity)
+    return score
 
 
 # Reading
 
 
-def test_responses(tmp_path):
-    path = lines(
-        tmp_path / "llava.jsonl", {"image_id": "7", "caption": "A dog."}, "", {"image_id": 3, "caption": ""}
-    )
-    got = matched(path)
-    assert (got.name, [row.image_id for row in got.rows], got.texts) == ("llava", [7, 3], ["A dog.", ""])
-    assert (got.by, got.of, got.sampled) == ("image_id", 3, False)
-    assert (got.left_out, got.other_prompts) == (0, 0)
-    assert matched(path, limit=1).texts == ["A dog."]
-    assert matched([{"image_id": "000007", "response": ""}]).rows == IMAGES[:1]
+def test_responses(scored):
+    rows = [{"image_id": "000007", "caption": "A dog."}, "", {"image_id": 3, "caption": ""}]
+    result = scored(*rows)
+    assert (result["images"], result["matched"], result["part"]) == (2, "image_id", [2, 3])
+    assert result["recall_all"] == 1
+    assert scored(*rows, limit=1)["images"] == 1
     with pytest.raises(ValueError, match="limit is 0; expected a whole number of responses of at least 1"):
-        matched(path, limit=0)
+        scored(*rows, limit=0)
 
 
 @pytest.mark.parametrize(
@@ -74,58 +56,9 @@ def test_responses(tmp_path):
         ([], "r.jsonl holds no responses; expected one JSON object per line"),
     ],
 )
-def test_bad_responses(tmp_path, rows, message):
+def test_bad_responses(scored, rows, message):
     with pytest.raises(ValueError, match=message):
-        matched(lines(tmp_path / "r.jsonl", *rows))
-
-
-# Names and parts
-
-
-# Matching by ids
-
-
-@dataclass(frozen=True)
-class Asked:
-    question_id: int
-    sampling: str
-    question: str
-    image_id: int = 7
-    file_name: str = ""
-
-
-ASKED = [
-    Asked(number, sampling, f"Is there a {sampling} {number}?")
-    for sampling in ("random", "popular")
-    for number in (1, 2)
-]
-ALL = Identity(("question_id",), {"sampling": ("random", "popular")})
-
-
-def answer(asked, **more):
-    row = {"question_id": asked.question_id, "sampling": asked.sampling}
-    return row | {"response": f"About {asked.question}"} | more
-
-
-def test_questions_are_answered_whole_and_scored_in_their_order():
-    texts = [f"About {question.question}" for question in ASKED]
-    got = matched([answer(question) for question in reversed(ASKED)], ALL, ASKED)
-    assert (got.rows, got.texts, got.by) == (ASKED, texts, "question_id and sampling")
-    some = [answer(question) for question in ASKED[1:]]
-    with pytest.raises(
-        ValueError,
-        match=r"no response to 1 of the 4 rows of the dataset, such as question_id 1, sampling random\. Answer "
-        r"them, or pass --partial \(partial=True\)",
-    ):
-        matched(some, ALL, ASKED)
-    part = matched(some, replace(ALL, options=MatchingOptions(partial=True)), ASKED)
-    assert (part.rows, part.texts, part.of) == (ASKED[1:], texts[1:], 4)
-
-
-# Matching by order
-
-
-# What a response says of its row
+        scored(*rows)
 
 
 # Thoughts
@@ -163,9 +96,6 @@ def test_without_thoughts(text, said):
 def test_no_mark_is_left(parts):
     said = thoughts.without("".join(parts))
     assert thoughts.without(said) == said and not {"<", "[", "◁"} & {*said}
-
-
-# Characters
 
 
 # Time

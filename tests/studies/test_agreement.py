@@ -196,9 +196,6 @@ def test_nothing_to_mark(tmp_path, capsys):
     assert "No class is read" in said or "disagreeing is 0" in said
 
 
-# The error rates
-
-
 # In a browser, and on real responses
 
 
