@@ -65,6 +65,13 @@ def test_a_table_for_people(score):
     assert {"f2_all", "f2_cls"} <= {*out.split()}
 
 
+def test_bad_input_is_one_line_and_a_status(files, score):
+    (files / "labels.json").write_text(json.dumps({"1": ["dgo"]}))
+    out, err = score("--limit", "1", ends=2)
+    assert out == ""
+    assert err.startswith("halluscope: references[0] names 'dgo'") and err.count("\n") == 1
+
+
 def test_published_rows_stand_apart(files, score, monkeypatch):
     """On 5,000 images of a file that has the sha256 of COCO's."""
     (files / "labels.json").write_text(json.dumps({key: ["dog"] for key in range(5000)}))

@@ -28,12 +28,13 @@ ALL = leaves([command for group in COMMANDS.values() for command in group])
 @pytest.mark.parametrize(("words", "command"), [pytest.param(*one, id=" ".join(one[0])) for one in ALL])
 def test_a_command_has_a_function_and_a_page(words: tuple[str, ...], command: Command, capsys) -> None:
     assert callable(imported(command.path))
-    named = [*words, commands.names_of(command)[0].typed] if command.follows else [*words]
-    assert cli.main([*named, "--help"]) == 0
-    page = capsys.readouterr().out
-    assert page.startswith(f"Usage: halluscope {' '.join(named)}") and f"\n  halluscope {words[0]}" in page
-    assert "--limits" not in page
-    assert all(len(line) <= 80 for line in page.splitlines() if not line.startswith("  halluscope "))
+    names = [[name.typed] for name in commands.names_of(command)] if command.follows else [[]]
+    for name in names:
+        assert cli.main([*words, *name, "--help"]) == 0
+        page = capsys.readouterr().out
+        assert page.startswith(f"Usage: halluscope {' '.join([*words, *name])}")
+        assert f"\n  halluscope {words[0]}" in page and "--limits" not in page
+        assert all(len(line) <= 80 for line in page.splitlines() if not line.startswith("  halluscope "))
 
 
 @pytest.mark.parametrize(("words", "command"), [pytest.param(*one, id=" ".join(one[0])) for one in ALL])
@@ -99,7 +100,13 @@ def test_mistakes_are_one_line(words, said, capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "meant"), [("scoer", "score"), ("score thorne", "throne"), ("build thrown_coco", "throne_coco")]
+    ("words", "meant"),
+    [
+        ("scoer", "score"),
+        ("score thorne", "throne"),
+        ("list poep", "pope"),
+        ("build thrown_coco", "throne_coco"),
+    ],
 )
 def test_a_misspelt_name_gets_its_neighbour(words, meant, refused):
     assert f"Did you mean {meant!r}?" in refused(words)

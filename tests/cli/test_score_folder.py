@@ -107,3 +107,11 @@ def test_a_folder_per_model_names_the_models(upstream, tmp_path, monkeypatch, ca
         "one": ["mme/hallucination", "pope/accuracy"],
         "other": ["mme/hallucination", "pope/accuracy"],
     }
+
+
+def test_what_cannot_be_scored_is_said(tmp_path, refused):
+    (tmp_path / "one.json").write_text("[]")
+    (tmp_path / "empty").mkdir()
+    for name, said in (("one.json", "expected a folder with files of responses"), ("empty", "No file in")):
+        assert said in refused("score --responses", tmp_path / name, "--out", tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()

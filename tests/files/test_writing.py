@@ -75,6 +75,19 @@ def test_what_is_replaced_goes_and_all_else_stays(place: Path) -> None:
     assert [entry.name for entry in place.parent.iterdir()] == ["place"]
 
 
+def test_the_same_file_stays_and_another_is_not_replaced(tmp_path: Path) -> None:
+    fill(tmp_path, {"place/a.txt": "new"})
+    before, inode = content(tmp_path / "place"), (tmp_path / "place").stat().st_ino
+    put(tmp_path / "place")
+    assert content(tmp_path / "place").items() >= before.items() and texts(tmp_path / "place") == NEW
+    assert (tmp_path / "place").stat().st_ino == inode
+    fill(tmp_path, {"other/data/mine": "mine"})
+    before = content(tmp_path)
+    with pytest.raises(OutputError, match="data is there already; move it away"):
+        put(tmp_path / "other")
+    assert content(tmp_path) == before
+
+
 @pytest.mark.usefixtures("steps")
 @pytest.mark.parametrize(
     "error", [OSError(28, "No space left on device"), KeyboardInterrupt(), OutputError("no")]

@@ -151,6 +151,7 @@ class OwnJudge:
 WRONG = {
     "code that turns over": lambda n: [(np.arange(n), np.full(n, 257))],
     "floats": lambda n: [(np.arange(n), np.full(n, 0.5))],
+    "row beyond": lambda n: [(np.arange(1, n + 1), np.zeros(n, int))],
     "row below": lambda n: [(np.arange(n) - 1, np.zeros(n, int))],
     "two axes": lambda n: [(np.arange(n)[:, None], np.zeros((n, 1), int))],
     "fewer pairs": lambda n: [(np.arange(n - 1), np.zeros(n - 1, int))],

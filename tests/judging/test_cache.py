@@ -130,6 +130,22 @@ def test_a_full_disk_is_an_error_and_what_was_kept_stays(tmp_path):
     assert len(asked(tmp_path)) <= 40 * 3 * 3 + 7
 
 
+def test_a_cache_that_may_only_be_read_is_an_error(tmp_path):
+    made(tmp_path / "answers.sqlite")
+
+    def nobody():
+        tmp_path.chmod(0o555)
+        (tmp_path / "answers.sqlite").chmod(0o444)
+        if os.geteuid() == 0:
+            for folder in tmp_path.parents[:4]:  # pytest makes them for its user alone
+                folder.chmod(folder.stat().st_mode | 0o055)
+            os.setuid(65534)
+
+    forked(says_cache_error, tmp_path, nobody).join()
+    assert "readonly database" in (tmp_path / "message").read_text()
+    assert not (tmp_path / "log").exists(), "nothing was asked"
+
+
 # Whose file it is.
 
 

@@ -16,6 +16,7 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
+from halluscope import limits
 from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed
 from halluscope.judging import ask_votes as asking
 from halluscope.judging.ask_replies import collect_verdicts
@@ -196,6 +197,18 @@ def test_a_large_reply_takes_no_more_than_the_limit(serve, reason, said):
     assert failures.startswith(reason)
 
 
+def test_the_limit_of_a_reply_is_raised_by_name(serve):
+    server = serve(lambda prompt, count, body: reply("a" * 5000))
+    with limits.given("reply=4K"):
+        judge = judge_of(server)
+        assert ask(judge, ["a"]) == [None]
+        assert [*judge.failures] == [
+            "larger than the limit 'reply' of 4,000 bytes (raise it by --limits reply=8000)"
+        ]
+    with limits.given("reply=8000"):
+        assert ask(judge_of(server), ["a"]) == ["a" * 5000]
+
+
 # Where a server points to.
 
 
@@ -340,6 +353,14 @@ def test_a_key_goes_where_the_user_says_so(proxy, monkeypatch, host, agreed):
     judge = EndpointJudge(f"judge@http://{host.upper()}:8000/v1", attempts=1)
     assert ask(judge, ["a"]) == ["correct"]
     assert proxy.authorized == {f"Bearer {SECRET}"}
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_server_that_wants_the_key_that_it_did_not_get(proxy, status):
+    proxy.script = lambda prompt, count, body: refuse(status, "who are you?")
+    message = rf"requires an access key \(HTTP {status}\)\. It was not sent.*HALLUSCOPE_KEY_TO"
+    with pytest.raises(JudgeUnavailable, match=message):
+        EndpointJudge("judge@http://judge.example/v1").replies(["a"])
 
 
 def test_this_machine_is_asked_directly(proxy, serve, monkeypatch):

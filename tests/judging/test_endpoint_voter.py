@@ -14,7 +14,7 @@ import pytest
 
 from halluscope import cli
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.errors import JudgingFailed
+from halluscope.errors import JudgeUnavailable, JudgingFailed
 from halluscope.judging import ask_votes as asking
 from halluscope.judging.cache import VOTE, Cache
 from halluscope.judging.endpoint import EndpointVoter, vote_of
@@ -185,6 +185,26 @@ def test_logprobs_that_are_none_change_no_vote(logprobs):
     assert vote.code == YES and math.isnan(vote.margin)
 
 
+@pytest.mark.filterwarnings("ignore:m takes no")
+def test_settings_that_are_refused_are_left_out_and_votes_are_found_again(serve, tmp_path):
+    """The key names what can move a vote; a second run, which does not know it at first, finds the votes under it."""
+
+    def script(prompt, count, body):
+        for refused in ("top_logprobs", "seed"):
+            if refused in body:
+                return refuse(400, f"{refused} is not supported")
+        return says(prompt, count, body)
+
+    server, store = serve(script), Cache(tmp_path / "a.sqlite")
+    for _ in range(2):
+        voter = voter_of(server)
+        assert (ask(voter, texts_of(3), store=store) == expected(texts_of(3))).all()
+        key = "temperature=0:seed=refused:max_tokens=4:first-word"
+        assert re.fullmatch(rf"openai:m@[0-9a-f]{{8}}:{key}", voter.key)
+        assert "logprobs" not in server.bodies[-1]
+    assert len(server.prompts) == 30
+
+
 # What goes wrong.
 
 FAULTS = {
@@ -227,6 +247,22 @@ def test_a_fault_loses_nothing_and_makes_no_vote(serve, fault, tmp_path, caplog,
     shown = "".join(traceback.format_exception(caught.value)) + caplog.text + "".join(capfd.readouterr())
     assert SECRET not in shown
     assert all(SECRET.encode() not in file.read_bytes() for file in tmp_path.iterdir())
+
+
+def test_a_server_that_goes_down_in_between_leaves_what_came(serve, tmp_path):
+    server = serve(
+        lambda prompt, count, body: (
+            says(prompt, count, body) if len(server.bodies) <= 40 else refuse(500, "gone")
+        )
+    )
+    store = Cache(path := tmp_path / "a.sqlite")
+    with pytest.raises(JudgeUnavailable, match="Earlier replies are kept"):
+        ask(voter_of(server, at_once=2), TEXTS, store=store)
+    assert len(kept(path)) == 39
+    server.script = says
+    before = len(server.prompts)
+    assert (ask(voter_of(server), TEXTS, store=store) == expected(TEXTS)).all()
+    assert len(server.prompts) == before + 61
 
 
 def test_a_model_that_thinks_aloud_is_unreadable_and_warned_of(serve):

@@ -182,6 +182,7 @@ HOSTILE = {
     "quotes": "\"dog' " * 16_000,
     "line breaks": "\n " * 50_000,
     "digits": "1." * 50_000,
+    "subjects": "dogs, " * 16_000 + "are not visible",
     "cues": "if not no without for " * 4_500,
     "photos": "photo of " * 11_000,
     "headings": "a: dog, " * 12_000,

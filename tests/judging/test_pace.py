@@ -7,10 +7,16 @@ from halluscope.judging import pace
 from halluscope.judging.ask_votes import collect_votes
 from halluscope.judging.cache import Cache
 from halluscope.judging.judge import Voter
+from halluscope.judging.pace import in_words
 from halluscope.judging.questions import QuestionSet
 from halluscope.vocabularies import load
 
 CLASSES = ["dog", "cat", "cow"]
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(89, "1 minute"), (5399, "90 minutes"), (90_000, "25 hours")])
+def test_durations(seconds, words):
+    assert in_words(seconds) == words
 
 
 class Slow(Voter):

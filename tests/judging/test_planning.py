@@ -11,6 +11,7 @@ from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import FLAN_T5, Seq2SeqJudge
+from halluscope.judging.replay import ReplayJudge
 from halluscope.vocabularies import load
 from tests.planning import plan_of
 from tests.tiny_t5.descriptions import describe
@@ -75,6 +76,19 @@ def test_the_estimate_of_what_is_needed(descriptions, tiny_t5, tmp_path, one_thr
     throne.compute(texts, objects, judges=judge, store=str(tmp_path / "store"), progress=False, **options)
     assert not plan.exact and 60 <= judge.asked <= 180  # one question about each cell, or all three
     assert plan.loads[0].questions == pytest.approx(judge.asked, rel=0.1)
+
+
+def test_judges_that_cost_nothing_answer_for_themselves(descriptions):
+    """The replayed replies say no to everything, which the lexical judge would not."""
+    texts, objects = descriptions
+    about = PAPER.about(load(CLASSES))
+    replies = {(text, question.text): "no" for text in texts for row in about for question in row}
+    plan = plan_of(throne.compute, [(texts, objects)], vocabulary=CLASSES, judges=ReplayJudge(replies))
+    judge = Counting(ReplayJudge(replies))
+    throne.compute(texts, objects, vocabulary=CLASSES, judges=judge, progress=False)
+    (load_,) = plan.loads
+    assert load_.questions == judge.asked
+    assert load_.tokens is load_.cached is plan.total() is None
 
 
 def test_weights_that_cannot_be_had(descriptions, tmp_path):

@@ -61,6 +61,23 @@ def test_the_same_logits_and_votes_as_whole_prompts(smollm2, monkeypatch):
     assert shared_tokens < tokens / 3
 
 
+def test_what_follows_padding_is_placed_after_what_was_read(smollm2):
+    """Compare two more steps of prompts of three lengths with each prompt alone."""
+    steps, prompts = smollm2._voting, [[5, 6, 7, 8, 9], [11, 12, 13], [21]]
+    prefix, said = [1, 2, 3], torch.tensor([[30, 31], [40, 41], [50, 51]])
+    with torch.inference_mode():
+        _, read = steps.begin(torch.tensor([prefix]))
+        first, state = steps.begin(torch.tensor([[-1] * (5 - len(one)) + one for one in prompts]), read)
+        state = steps.go_on(said[:, 0], state)[1]
+        last, _ = steps.go_on(said[[2, 0], 1], steps.keep(state, [2, 0]))
+        for row, one in enumerate(prompts):
+            alone = torch.tensor([prefix + one])
+            torch.testing.assert_close(first[row], steps.begin(alone)[0][0], rtol=1e-4, atol=1e-3)
+        for row, place in ((2, 0), (0, 1)):
+            alone = torch.tensor([prefix + prompts[row] + said[row].tolist()])
+            torch.testing.assert_close(last[place], steps.begin(alone)[0][0], rtol=1e-4, atol=1e-3)
+
+
 def made(smollm2, folder, config):
     """A random model with SmolLM2's tokenizer."""
     torch.manual_seed(2)

@@ -105,6 +105,11 @@ def test_too_many_failures_are_an_error_that_says_what_to_do(store):
         collect([f"{i}" for i in range(100)], judge, READ, cache=store, max_failed=0.04)
 
 
+def test_without_a_cache_each_prompt_is_asked():
+    judge = Parrot({"a": ["correct", "incorrect"]})
+    assert collect(["a", "b"], judge, READ, repeats=2) == [["correct", "correct"], ["incorrect", "correct"]]
+
+
 # Hostile text in prompts.
 
 

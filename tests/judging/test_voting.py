@@ -45,6 +45,12 @@ def test_a_decided_cell_cannot_move(data, votes, present):
     assert ((now == 1) == (full == 1))[decided & ~present].all()
 
 
+@pytest.mark.parametrize("agreement", [0, 4, 10, "most", 7.5, True, None])
+def test_agreement_out_of_range(agreement):
+    with pytest.raises(ValueError, match="agreement is"):
+        voting.required(agreement, 9)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

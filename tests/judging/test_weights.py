@@ -26,6 +26,12 @@ def test_a_folder_is_known_by_its_content(tmp_path, tiny_t5):
     assert weights.find(str(copy)).key != found.key
 
 
+def test_a_folder_without_weights(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({"is_encoder_decoder": True}))
+    with pytest.raises(JudgeUnavailable, match="holds no weights: expected a file that ends in .safetensors"):
+        find([str(tmp_path)])
+
+
 def test_a_folder_without_a_readable_configuration(tmp_path):
     (tmp_path / "model.safetensors").write_bytes(b"")
     with pytest.raises(JudgeUnavailable, match="holds no config.json"):

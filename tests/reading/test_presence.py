@@ -57,6 +57,7 @@ def test_labels_of_every_form(tmp_path):
     ("content", "message"),
     [
         ('{"1": ["dog"', "not JSON, or is cut off"),
+        ('["dog"]', "holds a list"),
         ('{"1": "dog"}', "objects, a list of class names"),
         ('{"x": ["dog"]}', "labels.json, 'x': image_id is 'x'; expected a 64-bit whole number"),
         ('{"1": ["dog"], "01": ["cat"]}', "has the image_id 1, which .* has too"),

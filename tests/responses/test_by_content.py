@@ -115,6 +115,10 @@ def asked(sampling):
     return [(row["image"], row["prompt"].split("\n")[0], row["text"]) for row in said(sampling, image=True)]
 
 
+def chat(ask, text):
+    return [{"role": "user", "content": f"<image>{ask}"}, {"role": "assistant", "content": text}]
+
+
 ALL, ONE = [(name, *row) for name in THINGS for row in asked(name)], asked("popular")
 ROWS = {
     "beside scores of each": {name: {"metrics": {"f1": 1}, "results": said(name)} for name in THINGS},
@@ -143,6 +147,10 @@ ROWS = {
     "a question in an object": [
         {"input": {"image": image, "question": ask}, "output": {"answer": text}} for image, ask, text in ONE
     ],
+    "a question in a chat": [
+        {"messages": chat(ask, text), "response": text, "images": [{"bytes": None, "path": f"/val/{image}"}]}
+        for image, ask, text in ONE
+    ],
     "a question among words": [
         {"prompt": f"USER: <image>{ask} ASSISTANT:", "predict": text} for _, ask, text in ONE
     ],
@@ -160,6 +168,23 @@ def test_forms_of_others(form, dataset, tmp_path):
     result = halluscope.score("pope", str(tmp_path / "r.json"), dataset, bootstrap=0, parser="strict")
     rows = len(ALL) if form in [*ROWS][:3] else len(ONE)
     assert (result["rows"], result["accuracy"]) == (rows, 1.0)
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ({"baseline": said("random"), "ours": said("random")}, "several LVLMs.*: baseline, ours; expected"),
+        (
+            {name: {"random": said("random"), "popular": said("popular")} for name in ("a", "b")},
+            "several LVLMs.*: a, random, a, popular, b, random",
+        ),
+        ([{"model": "m", "text": "No"}, *said("random")], "line 1|entry 1"),
+    ],
+)
+def test_what_could_be_read_in_two_ways_is_refused(content, message, dataset, tmp_path):
+    (tmp_path / "r.json").write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=message):
+        halluscope.score("pope", str(tmp_path / "r.json"), dataset, bootstrap=0)
 
 
 UPSTREAM = os.environ.get("HALLUSCOPE_UPSTREAM")

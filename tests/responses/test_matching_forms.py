@@ -42,6 +42,24 @@ def test_the_image_decides_where_ids_count_from_0(tmp_path):
         scored([{"id": 0, "image_path": "AMBER_9.jpg", "response": "A dog."}], dataset, "amber")
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://example.org/1_o.jpg?size=large",
+        {"url": "https://example.org/1_o.jpg"},
+        ["/data/images/1_o.jpg"],
+        "data:image/png;base64,AAAA",
+        "",
+        None,
+    ],
+)
+def test_forms_of_an_address(address, tmp_path):
+    dataset = str(small_datasets.build("mmhal", tmp_path))
+    rows = [{"id": number, "image_url": None, "response": "Two dogs."} for number in range(3)]
+    rows[1]["image_url"] = address
+    assert scored(rows, dataset, "mmhal", judge="none")["questions"] == 3
+
+
 # Runs that were killed or resumed
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import halluscope
 from halluscope.responses import parsers, thoughts
+from tests import small_datasets
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def scored(tmp_path):
 
 
 def test_responses(scored):
-    rows = [{"image_id": "000007", "caption": "A dog."}, "", {"image_id": 3, "caption": ""}]
+    rows = [{"image_id": "000007", "caption": "A dog."}, "", {"image_id": 3.0, "caption": ""}]
     result = scored(*rows)
     assert (result["images"], result["matched"], result["part"]) == (2, "image_id", [2, 3])
     assert result["recall_all"] == 1
@@ -43,6 +44,8 @@ def test_responses(scored):
     ("rows", "message"),
     [
         ([{"image_id": 7, "caption": ""}, '{"image_id": 1, "capt'], "line 2 is not JSON, or is cut off"),
+        (['[{"image_id": 7, "capt'], "is not JSON, or is cut off"),
+        ([{"image_id": 7}], "line 1: expected an object with the LVLM's text under one of the keys"),
         ([{"caption": "A dog."}], r"r\.jsonl holds 1 responses without an id, and the dataset has 3 rows"),
         ([{"image_id": 7, "caption": "a"}, {"caption": "b"}], "line 2 has no image_id"),
         ([{"image_id": 7, "response": 3}], "line 1: response is 3; expected the LVLM's text"),
@@ -59,6 +62,76 @@ def test_responses(scored):
 def test_bad_responses(scored, rows, message):
     with pytest.raises(ValueError, match=message):
         scored(*rows)
+
+
+def test_names_are_as_long_as_they_must_be(tmp_path, json_of):
+    (tmp_path / "labels.json").write_text(json.dumps({7: ["dog"]}))
+    files = []
+    for place in ("a/x", "b/x", "c", "c/y"):
+        (tmp_path / place).mkdir(parents=True)
+        files.append(tmp_path / place / "answers.jsonl")
+        files[-1].write_text('{"image_id": 7, "response": "A dog."}')
+    command = ["score throne --judges lexical --bootstrap 0 --dataset", tmp_path / "labels.json"]
+    results = json_of(*command, "--responses", *files)
+    assert {result["responses"] for result in results} == {
+        "a/x/answers",
+        "b/x/answers",
+        "c/answers",
+        "y/answers",
+    }
+
+
+# What a response says of its row
+
+QUESTION = "Is there a dog in the image?"
+IMAGE = "COCO_val2014_000000000007.jpg"
+
+
+@pytest.fixture
+def beside(tmp_path):
+    """Score two responses to POPE, of which the first says more of its row."""
+    file = tmp_path / "coco_pope_random.json"
+    dataset = small_datasets.pope_file(file, [(IMAGE, "dog", "yes"), (IMAGE, "cat", "no")])
+
+    def score(more):
+        rows = [{"question_id": 1, "response": "Yes"} | more, {"question_id": 2, "response": "No"}]
+        return halluscope.score("pope", rows, dataset, bootstrap=0)
+
+    return score
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        ("question", "Is there a cow?"),
+        ("prompt", "Is there a cow?"),
+        ("image_id", 8),
+        ("image_id", "COCO_val2014_000000000008.jpg"),
+        ("file_name", "x.jpg"),
+        ("image", ["000000000008.jpg"]),
+        ("sampling", "popular"),
+        ("category", "popular"),
+    ],
+)
+def test_what_contradicts_its_row_is_refused(beside, column, said):
+    with pytest.raises(ValueError, match=r"responses\[0\] .* but its row in the dataset has .*\. Are these"):
+        beside({column: said})
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"question": f"USER: <image>\n  {QUESTION} Answer with a word."},
+        {"question": None},
+        {"image_id": "007"},
+        {"image_id": 7.5},
+        {"image": [IMAGE]},
+        {"image": {"bytes": "..."}},
+        {"sampling": "", "category": "animals"},
+    ],
+)
+def test_what_agrees_or_says_nothing_is_taken(beside, more):
+    assert beside(more)["accuracy"] == 1
 
 
 # Thoughts

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import halluscope
@@ -212,6 +213,17 @@ def words(tmp_path, monkeypatch):
     return f"score throne --responses mine.jsonl {fixed}"
 
 
+def test_what_is_known_of_the_responses_is_kept(tmp_path):
+    """An older version of the questions, other prompts, what was not compared, and scores that their file states."""
+    run = made(registry.benchmark("pope"), tmp_path)
+    known = {"version": "2023-05", "prompts": ["short", ""], "uncompared": {"image": 2}}
+    known |= {"figures": {"accuracy": 0.5}, "labels": ["1", "0"]}
+    ready = run.ready._replace(matched=run.ready.matched._replace(**known))
+    scored = score(run.benchmark, ready, run.options)
+    assert "|questions:2023-05|" in scored.scores["signature"] and scored.scores["printed"]
+    assert told(write(scored, tmp_path / "run")) == []
+
+
 @needs("throne")
 def test_score_and_verify(words, ran, refused):
     several = words.replace("mine.jsonl", "mine.jsonl other.jsonl")
@@ -238,6 +250,28 @@ def test_files_that_options_name_are_kept(tmp_path):
     outside = {"synonyms": "../labels.json"}
     change(folder, "run.json", lambda run: {**run, "options": run["options"] | outside})
     assert "is outside the folder" in told(folder)[0]
+
+
+@needs("throne")
+def test_votes_that_are_given(tmp_path):
+    """Given votes belong to their images, in any order; a changed vote is found."""
+    rng = np.random.default_rng(0)
+    labels = tmp_path / "labels.json"
+    labels.write_text(json.dumps({n: ["dog"] for n in range(6)}))
+    responses = [{"image_id": n, "caption": "A dog."} for n in range(6)]
+    given: dict[str, Any] = {"votes": rng.integers(0, 2, (6, 80, 3)), "per_image": True, "bootstrap": 20}
+    written = halluscope.score("throne", responses, labels, out=tmp_path / "run", **given)
+    plain = halluscope.score("throne", responses, labels, **given)
+    assert sorted(map(repr, written.items())) == sorted(map(repr, plain.items()))
+    assert told(tmp_path / "run") == []
+
+    def other(rows):
+        dog = rows[0]["inputs"]["votes"][16]
+        rows[0]["inputs"]["votes"][16] = [int(not all(dog))] * 3
+        return rows
+
+    change(tmp_path / "run", "items.jsonl", other)
+    assert told(tmp_path / "run")
 
 
 GIVEN = {

@@ -5,12 +5,14 @@ from html import escape
 from typing import Any
 
 import evaluate
+import numpy as np
 import pytest
 from PIL import Image
 
 import halluscope
 from halluscope import registry
 from halluscope.benchmark import Benchmark
+from halluscope.errors import OutputError
 from halluscope.paths import share
 from tests.reporting.test_page import Elements
 from tests.test_contract import example, offline
@@ -113,6 +115,30 @@ def test_a_result_of_nothing_or_of_something_else(tmp_path):
     said, right = ["Yes", "No"], ["yes", "no"]
     result = registry.benchmark("pope").compute(said, right, per_question=True)
     refuses("There are 3 values of image_ids and 2 predictions", result, said, right, image_ids=[1, 2, 3])
+
+
+def test_options_are_seen():
+    """POPE's questions, samplings and classes appear with its rows; arrays work as lists do."""
+    pope = registry.benchmark("pope")
+    said, right = ["Yes", "Yes"], ["yes", "no"]
+    options = {"image_ids": np.array([5, 6]), "questions": ["Is there a dog?", "Is there a cat?"]}
+    options |= {"objects": ("dog", "cat"), "sampling": ["random", "popular"]}
+    result = pope.compute(said, right, per_question=True, **options)
+    report = halluscope.report(result, said, right, **options)
+    first, second = report.page.runs[0].items
+    assert (first.id, second.id) == ("random 0", "popular 1")
+    assert (first.image, second.image) == ("5", "6")
+    assert second.question == "Is there a cat?" and second.classes == {"cat": "hallucinated"}
+
+
+def test_a_report_is_saved_once(tmp_path):
+    pope = registry.benchmark("pope")
+    result = pope.compute(["Yes"], ["no"], per_question=True)
+    report = halluscope.report(result, ["Yes"], ["no"], name="mine")
+    file = report.save(tmp_path / "report.html")
+    assert file.read_text("utf-8") == frame(report)["srcdoc"]
+    with pytest.raises(OutputError, match="is there already"):
+        report.save(file)
 
 
 @pytest.mark.long

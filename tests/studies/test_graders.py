@@ -93,6 +93,20 @@ def test_nouns_of_captions(tmp_path, sheet_of, json_of):
     assert found["scores"][0]["judge"] == pytest.approx(1 / 3)
 
 
+def test_a_judge_that_never_gives_a_criterion(tmp_path, sheet_of, json_of):
+    """HQH's rules say nothing of extra claims, so the overall rate is undefined; either judge's marks serve both."""
+    run, count = judged("hqh", tmp_path)
+    texts, rules = [f"Response {place}." for place in range(count)], tmp_path / "rules"
+    halluscope.score("hqh", texts, str(tmp_path / "hqh"), out=rules, bootstrap=0, judge="reference-only")
+    for drawn, criteria in ((run, {"correct", "extra_claims"}), (rules, {"correct"})):
+        marked = mark(sheet_of(drawn, 2), lambda row: NO_MARK if row["class"] == "correct" else "0")
+        for certified in (run, rules):
+            found = json_of("study", "certify", marked, "--run", certified)
+            both = criteria if certified == run else {"correct"}
+            assert {*found["confusion"]} == both and found["marked"] == 2
+            assert ("overall_hal" in {one["score"] for one in found["scores"]}) == (len(both) == 2)
+
+
 def test_bad_input(tmp_path, sheet_of, refused):
     run, count = judged("haloquest", tmp_path)
     (tmp_path / "other").mkdir()

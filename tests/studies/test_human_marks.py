@@ -107,6 +107,7 @@ def test_the_threshold_of_a_judge_with_margins(tmp_path, capsys, tiny_t5):
     ("marks", "row", "message"),
     [
         ("hat", {"image_path": "1.jpg"}, "expected an object with image_path, and in grounding"),
+        ("hat", {"image_path": "a dog", "grounding": [["dog", True]]}, "expected an object with image_path"),
         ("hat", hat(3, "A dog."), "lacks 1 of the images that people's marks are about, such as 3"),
         ("hat", hat(1, "A sky."), "names no class of the vocabulary 'coco'"),
         ("faithscore", {"id": "1", "stage 2": {"A dog.": 2}}, "expected an object with id, and in 'stage 2'"),

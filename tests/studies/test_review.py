@@ -382,6 +382,19 @@ def test_content_validity_is_weighted_by_strata(tmp_path, capsys):
     assert keys_of(swapped["signature"])["data"] != keys_of(got["signature"])["data"]
 
 
+def test_models_are_weighted_by_strata(tmp_path, capsys):
+    """People agree with a on A alone, and with b on B alone."""
+    responses = respond(tmp_path, dict.fromkeys("ab", lambda i: "r"))
+    folder = stratified(tmp_path, "--responses", *responses, marks="agree")
+    drawn = table(folder / "sheet.csv")
+    marks = ["agree" if row["model"].upper() == row["stratum"] else "disagree" for row in drawn]
+    found = read_json(capsys, "study", "sheet", "read", mark(folder, marks))
+    assert {row["responses"]: row["agree"] for row in found} == pytest.approx({"a": 0.9, "b": 0.1})
+    marks = [m if row["model"] + row["stratum"] != "bA" else "" for m, row in zip(marks, drawn, strict=True)]
+    with pytest.raises(ValueError, match="no mark in the stratum 'A' of b"):
+        read_sheet(mark(folder, marks), allow_unmarked=True)
+
+
 def test_what_a_spreadsheet_changes_is_no_edit(tmp_path):
     """Leading zeros, spaces and quotes."""
     source = lines(tmp_path / "rows.jsonl", [{"id": "007", "question": 'a  "dog"?\r\n', "answer": "1.0"}])
