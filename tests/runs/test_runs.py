@@ -16,6 +16,7 @@ from halluscope.errors import OutputError, RunError
 from halluscope.runs import folder as folders
 from halluscope.runs.comparing import compare
 from halluscope.runs.folder import check
+from halluscope.runs.run import score
 from halluscope.runs.verifying import differences
 from halluscope.stats.bootstrap import Bootstrap
 from tests.runs.made import SAID, Fitting, change, made, moody, write
