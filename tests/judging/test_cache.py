@@ -182,6 +182,7 @@ FOREIGN = [
     (another_program, "a database of another program"),
     (another_program_that_was_killed, "a database of another program"),
     (a_later_form, "in format 99; this version of halluscope reads format 5"),
+    (lambda path: path.write_text("My notes. " * 500), "not a database that can be read"),
     (os.mkfifo, "a folder, or not a plain file"),
 ]
 

@@ -94,3 +94,11 @@ def test_a_local_model(command, planned, ran, tiny_t5, server, one_thread, tmp_p
     shutil.copytree(tiny_t5, tmp_path / "bare", ignore=shutil.ignore_patterns("*.safetensors", "*.bin"))
     bare, _ = planned("hqh", str(tmp_path / "bare"), "--repeats", "2")
     assert bare["questions"] == load["questions"] and bare["cached"] is None and "weights" in bare["note"]
+
+
+def test_the_table(command, ran, server):
+    """8 questions; replies of at most 512 tokens."""
+    out = ran(*command("hqh", f"openai:m@{server.url}", "--plan")).out
+    header, _, row, *_ = out.splitlines()
+    assert header.split()[:3] == ["judge", "prompts", "cached"] and row.split()[1:4] == ["8", "0", "8"]
+    assert "one request per prompt; replies of at most 4,096 tokens in all" in out

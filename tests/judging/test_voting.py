@@ -27,6 +27,12 @@ def test_labels_follow_the_paper(data, votes):
         assert labels[cell] == (1 if total >= k else 0 if total <= n - k else voting.IGNORED)
 
 
+@given(st.integers(0, 3).flatmap(lambda n: arrays(np.int8, (2, n, 4), elements=st.integers(-1, 2))))
+def test_the_votes_of_a_run_are_read_as_they_were(votes):
+    poll = voting.VoteResult(votes, 3, ["j"], "q", ["dog", "cat", "cow"][: votes.shape[1]])
+    assert (voting.VoteResult.read(poll.lines(), poll.metadata).votes == votes).all()
+
+
 def test_a_reply_that_is_neither_is_a_vote_against_yes():
     yes, no = voting.count(np.array([[[YES, OTHER, NO, UNASKED]]], dtype=np.int8))
     assert (yes.item(), no.item()) == (1, 2)

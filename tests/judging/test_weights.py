@@ -42,6 +42,12 @@ def test_a_folder_without_a_readable_configuration(tmp_path):
             find([str(tmp_path)])
 
 
+@pytest.mark.parametrize("name", ["lexcal", "./nowhere", "a/b/c"])
+def test_an_unknown_judge(name):
+    with pytest.raises(JudgeUnavailable, match="There is no judge .*'lexical' needs no model"):
+        find([name])
+
+
 def test_weights_that_cannot_be_downloaded():
     """The Hub is out of reach in the tests, as it may be for a user."""
     with pytest.raises(JudgeUnavailable) as caught:

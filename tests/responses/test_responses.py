@@ -122,9 +122,10 @@ def test_what_contradicts_its_row_is_refused(beside, column, said):
     "more",
     [
         {"question": f"USER: <image>\n  {QUESTION} Answer with a word."},
-        {"question": None},
+        {"question": 7},
         {"image_id": "007"},
         {"image_id": 7.5},
+        {"image_id": True},
         {"image": [IMAGE]},
         {"image": {"bytes": "..."}},
         {"sampling": "", "category": "animals"},
