@@ -39,6 +39,8 @@ BAR = "According to the chart, is the red bar taller than the blue bar?"
         ("A dog.", None, "unread"),
         ("The blue bar is taller than the red bar.", None, "unread"),
         ("If the red bar were taller than the blue bar, it would show.", None, "unread"),
+        ("<think>Yes? The answer is yes.</think>No.", "no", "opening"),
+        ("so, the answer is yes</think> No.", "no", "opening"),
         ("<think>Yes. The answer is", None, "empty"),
         ("Red: no. Blue: yes.", None, "unread"),
         ("yesterday", None, "unread"),
