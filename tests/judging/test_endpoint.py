@@ -545,11 +545,12 @@ REAL = QuestionSet(
 
 
 def real_votes(judge) -> list[int]:
-    """A judge's codes: two questions about two classes of a text."""
-    present = np.zeros((1, 2), dtype=bool)
-    about = REAL.about(load(["dog", "bus"]))
-    votes = asking.collect_votes([judge], about, ["Yes. A person waits for the bus."], present, 2, "all")
-    return votes.ravel().tolist()
+    """A judge's codes: two questions about two classes of a text. The judge is left open."""
+    questions = [question for about in REAL.about(load(["dog", "bus"])) for question in about]
+    codes, pairs = np.full(4, -9), np.argwhere(np.ones((1, 4), dtype=bool))
+    for batch in asking.checked_answers(judge, ["Yes. A person waits for the bus."], questions, pairs):
+        codes[batch.rows] = batch.codes
+    return codes.tolist()
 
 
 @pytest.mark.long
