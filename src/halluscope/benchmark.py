@@ -192,6 +192,9 @@ class Benchmark:
     # its own datasets; a metric without datasets of its own names others in `reads`
     datasets: tuple[Dataset, ...] = ()
     reads: tuple[str, ...] = ()  # the names of datasets of other packages that it is scored on
+    other_datasets: str = (
+        ""  # which files --dataset takes beside built datasets, for the command's help; "" for none
+    )
     # What an LVLM is asked; `QUESTION` stands for the row's own question. Rows without a question may have a
     # column `prompt`, which is asked instead.
     prompt: str = QUESTION
@@ -335,7 +338,9 @@ class Benchmark:
             for pattern, declared in known.items():
                 if fnmatchcase(name, pattern):
                     return declared.better or None
-        raise KeyError(score)
+        raise KeyError(
+            f"{self.name} declares no score {score!r}: add it to the `scores` of its class, or to `extra_numbers`"
+        )
 
     def better(self, column: str) -> Direction:
         """Return the direction of a table's column; None if it is no score."""

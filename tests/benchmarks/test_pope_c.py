@@ -240,7 +240,7 @@ def test_command_line(source: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert cli.main(["build", "pope_c", *argv]) == 2
     assert cli.main(["build", "pope_c", *argv, "--subset"]) == 0
     said = capsys.readouterr().out
-    assert "16 questions, 4 images, 4 classes, 6 yes, 10 no (a subset)" in said
+    assert "16 questions, 4 images, 4 classes, 6 yes, 10 no (not as published)" in said
     assert f"load_dataset('{tmp_path / 'out'}', 'questions', split='validation')" in said
 
 

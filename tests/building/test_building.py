@@ -9,6 +9,7 @@ import sys
 import threading
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -291,7 +292,7 @@ def test_command_line(upstream: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert cli.main([*argv, "--subset"]) == 0
     printed = capsys.readouterr()
     said = printed.out
-    assert "4 images, 6 annotations, 4 classes, 1 images without objects (a subset)" in said
+    assert "4 images, 6 annotations, 4 classes, 1 images without objects (not as published)" in said
     assert f"load_dataset('{tmp_path / 'out'}', split='validation')" in said
     (after,) = [line for line in printed.err.splitlines() if line.startswith("Next: ")]
     score = f"halluscope score throne_coco --responses answers.jsonl --dataset {tmp_path / 'out'}"
@@ -318,3 +319,11 @@ def test_every_spec_is_complete(name: str) -> None:
             assert digest in (None, specs.UNKNOWN) or re.fullmatch("[0-9a-f]{64}", digest)
         is_file = source.member is not None and not source.member.endswith("/")
         assert is_file == (source.member_sha256 is not None)
+
+
+def test_a_spec_without_a_source_that_its_builder_reads() -> None:
+    spec = replace(specs.load("dash_b"), sources={})
+    with pytest.raises(
+        BuildError, match=r"spec\.toml has no \[sources\.images\], which --images needs; add it"
+    ):
+        Order(spec).fetch("images", option="--images")
