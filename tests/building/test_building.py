@@ -22,6 +22,7 @@ from PIL import Image as Pillow
 from halluscope import cli, registry
 from halluscope.building import fetch
 from halluscope.building import spec as specs
+from halluscope.building.output import Order
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
 from halluscope.paths import share

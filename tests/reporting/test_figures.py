@@ -230,7 +230,6 @@ def test_several_benchmarks_each_have_their_figures(runs, tmp_path, ran):
 def test_the_command_refuses(runs, tmp_path, refused):
     changed = write(made(THRONE, tmp_path / "made"), tmp_path / "changed")
     change(changed, "items.jsonl", lambda rows: rows[:1], sealed=False)
-    (tmp_path / "none").mkdir()
     throne, pope = runs / "throne", runs / "pope"
     chair = write(made(registry.benchmark("chair"), tmp_path / "made"), tmp_path / "chair")
     for words, said in (
