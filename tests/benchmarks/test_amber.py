@@ -12,11 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import halluscope
-from halluscope import cli
 from halluscope.benchmarks.amber.data import read_pairs
 from halluscope.benchmarks.amber.metric import METRIC, compute
 from halluscope.benchmarks.amber.words import load_words
-from halluscope.errors import BuildError
 from halluscope.signature import keys_of
 from halluscope.studies.parallel.form import parallel_form
 from tests import small_datasets
@@ -112,8 +110,6 @@ def test_a_synonym_saves_a_word_that_people_imagine():
     [
         ("A dog can be seen on the grass, and you can see a can and two cans.", "dog grass can can"),
         ("They watch a woman who skis; people watch them ski.", "woman people"),
-        ("A hot dog on a hot plate.", "dog plate"),
-        ("A TV above dry leaves and a glass of cola.", "TV leave glass cola"),
     ],
 )
 def test_only_nouns_are_mentions(text, found):
@@ -261,30 +257,12 @@ def test_half_a_set_is_refused(tmp_path):
         halluscope.score("amber", both, files)
 
 
-def test_the_command(built, tmp_path, capsys):
-    responses = tmp_path / "model.json"
-    responses.write_text(json.dumps([{"id": 1, "response": "A dog."}, {"id": 1005, "response": "no"}]))
-    score = ["score", "amber", "--responses", str(responses), "--dataset", str(built)]
-    assert cli.main([*score, "--parser", "all", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [one["accuracy/existence"] for one in found] == [1.0, 0.0, 1.0, 1.0, 1.0]
-    assert cli.main(score) == 0
-    shown = capsys.readouterr().out
-    assert (
-        "a dimension has no responses: the scores over all questions and amber are undefined" in shown
-        and "1 descriptions and 1 questions" in shown
-    )
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"task": "answering"}, "task is 'answering'"),
         ({"dimension": "state"}, "expected dimension 'generation' for task 'generative' and for no other"),
         ({"truth": ["unicorn"]}, "truth holds 'unicorn'"),
-        ({"truth": "dog"}, "truth is 'dog'; expected a list of words"),
-        ({"id": 1.5}, "id is 1.5"),
-        ({"prompt": " "}, "prompt is ' '"),
     ],
 )
 def test_rows_that_are_none(change, said):
@@ -327,17 +305,6 @@ def test_the_builder_finds_synonyms(model, tmp_path):
     built = compute(texts, seen, similar=f"{out}:similar")
     assert (built["chair"], built["signature"]) == (given["chair"], given["signature"])
     assert (given["chair"], compute(texts, seen)["chair"]) == (0.0, 1.0)
-
-
-def test_models_that_know_no_synonyms(tmp_path):
-    spacy.blank("en").to_disk(tmp_path / "bare")
-    for name, said in (
-        ("bare", "has no word vectors"),
-        ("missing", "is not a spaCy model that can be loaded"),
-    ):
-        with pytest.raises(BuildError, match=said):
-            small_datasets.build("amber", tmp_path, vectors=str(tmp_path / name))
-    assert not (tmp_path / "amber").exists()
 
 
 # Parallel forms

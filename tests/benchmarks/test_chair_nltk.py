@@ -9,7 +9,6 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +23,8 @@ from halluscope.benchmarks.chair import metric as chair
 from halluscope.benchmarks.chair import rows
 from halluscope.benchmarks.openchair import metric as openchair
 from halluscope.mentions import synonyms
-from halluscope.mentions.reading import CaptionReader, join_double_words
 from halluscope.reading.words import lemmas, nltk_words, readers
-from halluscope.reading.words.tokens import Word, forms_of
+from halluscope.reading.words.tokens import forms_of
 from halluscope.signature import keys_of
 from halluscope.vocabularies import load
 
@@ -217,58 +215,6 @@ def test_data_that_are_not_there(made: Path, lacking: list[str]) -> None:
         chair.compute(["A dog."], [["dog"]], reader="nltk", synonyms="not even looked at")
     assert f"python -m nltk.downloader {' '.join(lacking)}`" in str(error.value)
     assert str(made) in str(error.value) and "NLTK_DATA" in str(error.value)
-
-
-def tags_of(tokens: list[str], words: list[str]) -> list[tuple[str, str]]:
-    """Return the tokens with tags that yield these words."""
-    found: list[tuple[str, str]] = []
-    place = 0
-    forms = [
-        {tag: nltk_words.lemmatise([(token, tag)])[0] for tag in ("NN", "VB", "JJ", "RB")} for token in tokens
-    ]
-    while len(found) < len(tokens):
-        here = forms[len(found)]
-        word = words[place] if place < len(words) else None
-        tag = next((tag for tag, form in here.items() if form == word), None)
-        if tag is None and "seat" in here.values() and "toilet" in words:
-            found.append((tokens[len(found)], next(tag for tag, form in here.items() if form == "seat")))
-            continue
-        pair = None if tag else joining(here, forms[len(found) + 1], str(word))
-        assert tag or pair, (tokens[: len(found) + 1], word)
-        found += zip(tokens[len(found) :], pair or [tag or ""], strict=False)
-        place += 1
-    return found
-
-
-def joining(first: dict[str, str], second: dict[str, str], word: str) -> tuple[str, str] | None:
-    """Two tags under which two tokens become one double word."""
-    pairs = ((one, two) for one in first for two in second)
-    return next((pair for pair in pairs if joined(first[pair[0]], second[pair[1]]) == [word]), None)
-
-
-def joined(*two: str) -> list[str]:
-    """Words of which two may become one."""
-    return forms_of(join_double_words([*map(Word, two)]))
-
-
-def as_tagged(tokens: list[tuple[str, str]], text: str) -> list[Word]:
-    """The words of tokens with their tags, whatever the text."""
-    return [*map(Word, nltk_words.lemmatise(tokens))]
-
-
-@pytest.mark.long
-def test_the_published_output_given_its_tags(wordnet: Path, upstream: Path) -> None:
-    """nltk's tokens, WordNet's forms and the double words: all words of all 500 captions, and all mentions."""
-    class_of = synonyms.load(upstream / "chair/synonyms.txt").class_of
-    output = json.loads((upstream / "chair/llava-1.5_sampled_chair_output.json").read_text())
-    tokens = 0
-    for row in output["sentences"]:
-        given = tags_of(nltk.word_tokenize(row["caption"].lower()), row["words"])
-        reader = CaptionReader(class_of, partial(as_tagged, given))
-        assert forms_of(reader.words(row["caption"])) == row["words"], row["image_id"]
-        assert reader.read(row["caption"]).objects == row["mscoco_generated_words"], row["image_id"]
-        tokens += len(given)
-    assert tokens == 46_612
 
 
 @pytest.mark.long

@@ -75,17 +75,9 @@ def test_constant_scores_are_undefined_and_said_so(metric):
     ("first", "second", "options", "message"),
     [
         ([1, 2], [1, 2], {}, "There are 2 models; a correlation needs at least 3"),
-        ([1, 2, 3], [1, 2, 3, 4], {}, "There are 3 predictions and 4 references"),
         ([1, 2, math.inf], [1, 2, 3], {}, r"predictions\[2\] is inf; expected a number"),
         ([1, 2, 3], None, {}, "references is None; test_retest needs the models' scores in the second test"),
-        (
-            [1, 2, 3],
-            [1, 2, 3],
-            {"indicator": "split_half"},
-            "indicator is 'split_half'; expected 'test_retest'",
-        ),
         ([1, 0, 2], None, {"indicator": "content"}, r"predictions\[2\] is 2; expected 1 for valid"),
-        ([], None, {"indicator": "content"}, "predictions is empty; expected a list with a mark, 1 or 0"),
     ],
 )
 def test_bad_input(first, second, options, message):
@@ -187,26 +179,6 @@ def test_two_benchmarks_correlate_by_which_models_are_better(tmp_path, capsys):
     assert "All second scores are 0.5" in capsys.readouterr().out
 
 
-def test_benchmarks_correlate_by_the_principal_score_of_each(tmp_path, capsys):
-    """What is printed is what it would be if both scores were named."""
-    drawn = {"a": 0.1, "b": 0.4, "c": 0.2}
-    throne = results(tmp_path / "a.json", SCORES, "throne|x", **{"f0.5_cls": drawn})
-    chair = results(tmp_path / "b.json", SCORES, "chair|x", chair_i=SCORES)
-    pope = results(tmp_path / "c.json", SCORES, "pope|x", f1=drawn)
-    unknown = results(tmp_path / "d.json", SCORES, "mine|x")
-    pairs = {
-        ("throne", "chair"): ([throne, chair], ["f0.5_cls", "chair_i"]),
-        ("pope", "chair"): ([pope, chair], [registry.benchmark("pope").principal, "chair_i"]),
-        ("unknown", "throne"): ([unknown, throne], ["accuracy", "f0.5_cls"]),
-    }
-    for names, (files, scores) in pairs.items():
-        printed = []
-        for by in ([], ["--scores", *scores]):
-            assert cli.main(["study", "correlate", *files, *by, "--bootstrap", "9", "--json"]) == 0, names
-            printed.append(json.loads(capsys.readouterr().out))
-        assert printed[0] == printed[1], names
-
-
 @pytest.mark.parametrize(
     "command", ["study reliability {} --retest {}", "study correlate {} {} --scores chair_i"]
 )
@@ -282,14 +254,7 @@ def test_table_1_and_2(files, capsys):
 @pytest.mark.parametrize(
     ("scores", "options", "message"),
     [
-        ({"a": 0.1, "b": 0.2}, ["--retest", "{}"], "There are 2 models; a correlation needs at least 3"),
         (SCORES, [], "Nothing to compare with; name --retest"),
-        (
-            SCORES,
-            ["--retest", "{}", "--scores", "f1"],
-            "The result of a has no score 'f1'; expected one of accuracy",
-        ),
-        ({**SCORES, "d": 0.1}, ["--retest", "{short}"], "--retest has no result for 'd'"),
     ],
 )
 def test_bad_input_of_the_command(tmp_path, capsys, scores, options, message):

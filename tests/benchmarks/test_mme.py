@@ -76,20 +76,6 @@ def test_an_image_with_one_question_is_refused():
         compute(["Yes", "No", "Yes"], rows[:3])
 
 
-def test_rows_of_other_forms_are_the_same_rows():
-    theirs = [
-        {
-            "question": f"Is it {word}?{ASKED}",
-            "answer": word.title(),
-            "image": "OCR/images/1.jpg",
-            "type": "OCR",
-        }
-        for word in ("yes", "no")
-    ]
-    result = compute(["Yes", "No"], theirs)
-    assert result["signature"] == compute(["Yes", "No"], rows_about("OCR", "1.jpg"))["signature"]
-
-
 @needs_upstream
 def test_the_authors_sample_has_the_scores_that_they_print():
     result = halluscope.score("mme", UPSTREAM / "LaVIN", QUESTIONS)
@@ -249,14 +235,6 @@ def test_files_that_are_not_whole_are_refused(tmp_path):
     assert "line 60 is" in refused([*lines[:-1], without], tmp_path)
     (tmp_path / "readme.txt").write_text("Put results here.")
     assert "readme.txt does not begin with an image" in refused(lines, tmp_path)
-
-
-@needs_upstream
-def test_numbers_from_0_are_no_ids(answers, tmp_path):
-    file = tmp_path / "numbered.jsonl"
-    lines = [{"index": number, "prediction": text} for number, (_, text) in enumerate(answers.values())]
-    with pytest.raises(ValueError, match="index 0 is not among the 2,374 rows"):
-        halluscope.score("mme", write_lines(file, lines), QUESTIONS)
 
 
 @needs_upstream

@@ -80,31 +80,16 @@ def test_each_rule(reply, expected):
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
-        ("No dogs are visible.", NO),
         ("There is no dog in the image, only a cat.", NO),
-        ("No, the image shows a cat.", NO),
         ("I don\u2019t see any.", NO),
-        ("The image does not show a dog.", NO),
         ("There is a dog in the image. There is no cat.", YES),
-        ("In this image, there is a dog.", YES),
-        ("I can see a dog.", YES),
-        ("Is there a dog? Yes, there is.", YES),
         ("Yes, there is a dog with no collar. No other animals are visible.", YES),
-        ("No doubt, yes.", YES),
         ("No, there is a dog.", OTHER),
-        ("Yes, there is no dog.", OTHER),
-        ("There is a man, not a dog.", OTHER),
         ("There is a cat but there is no dog.", OTHER),
         ("I cannot tell whether there is a dog.", OTHER),
-        ("There might be a dog.", OTHER),
-        ("There is not enough information.", OTHER),
         ("I don't see an image.", OTHER),
-        ("No idea.", OTHER),
         ("Yes and no.", OTHER),
-        ("A dog.", OTHER),
         ("Yesterday", OTHER),
-        ("no-parking sign", OTHER),
-        ("Sí", OTHER),
     ],
 )
 def test_the_strict_rule_reads_what_is_clear_and_nothing_else(reply, expected):
@@ -218,47 +203,11 @@ def official(folder: Path, images: int = 2, **changes: Any) -> Path:
     return folder
 
 
-def test_the_dataset(tmp_path):
-    (tmp_path / "coco").mkdir()
-    official(tmp_path / "coco")
-    out = builder.build(tmp_path, out=tmp_path / "out", configs=["coco"], subset=True)
-    rows = load_dataset(str(out), "coco", split="test", cache_dir=str(tmp_path / "hf"))
-    assert rows[11] == {
-        "question_id": 12,
-        "image_id": 1,
-        "file_name": "COCO_val2014_000000000001.jpg",
-        "question": "Is there an randomobject 5 in the image?",
-        "object": "randomobject 5",
-        "answer": "no",
-        "sampling": "random",
-    }
-    stats = json.loads((out / "stats.json").read_text())
-    assert stats["subset"] and stats["counts"]["coco_rows"] == 36 and stats["counts"]["coco_pairs"] == 24
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('{"question_id": 1, "ima', "line 1 is not JSON, or is cut off"),
-        ('{"question_id": 1, "image": "a1.jpg"}', "line 1: expected question_id, image, text and label"),
-    ],
-)
-def test_a_question_file_that_is_cut_off(tmp_path, text, message):
-    (tmp_path / "coco_pope_random.json").write_text(text)
-    with pytest.raises(BuildError, match=message):
-        read_official(tmp_path / "coco_pope_random.json", "random")
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"label": "maybe"}, "line 12: label is 'maybe'; expected one of 'yes', 'no'"),
         ({"image": "nameless.jpg"}, "line 12: image is 'nameless.jpg'"),
-        (
-            {"image": f"{'1' * 30}.jpg"},
-            "line 12: image is '1{30}.jpg'; expected a file name that ends in an id",
-        ),
-        ({"text": 7, "object": "dog"}, "line 12: text is 7; expected"),
         ({"question_id": 1}, "holds question_id 1 more than once"),
     ],
 )
@@ -347,13 +296,6 @@ def check_definitions(table: CocoTable, images: int, objects: int, seed: int) ->
 @pytest.mark.parametrize(("images", "objects", "seed"), [(20, 3, 0), (30, 2, 1), (10, 4, 2), (1, 1, 3)])
 def test_new_questions_obey_the_definitions(table, images, objects, seed):
     check_definitions(table, images, objects, seed)
-
-
-def test_fewer_images_than_asked(table):
-    with pytest.raises(BuildError, match="500 images are asked for, but of the 60 in the annotations only"):
-        building.draw(table)
-    with pytest.raises(BuildError, match="objects is 0; expected at least 1"):
-        building.draw(table, objects=0)
 
 
 ASKED = {

@@ -102,14 +102,6 @@ def test_an_image_is_stored_once(out: Path):
         assert row["image"]["bytes"] == (out.parent / "pictures" / row["file_name"]).read_bytes()
 
 
-def test_without_images(tmp_path: Path):
-    out = build(throne(tmp_path, with_images=False), tmp_path / "out")
-    assert load(out, "images").column_names == ["image_id", "file_name"]
-    assert "built without images" in (out / "README.md").read_text()
-    with pytest.raises(ValueError, match="no column 'image': the dataset was built without them"):
-        joined(out)
-
-
 def test_from_objects365(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     names = vocabularies.load("objects365").classes
     monkeypatch.setitem(globals(), "OBJECTS", {5: (names[0], names[1]), 7: ("SUV",)})

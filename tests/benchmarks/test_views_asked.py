@@ -40,7 +40,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.* prompts have no readable verdict"),
     pytest.mark.filterwarnings("ignore:.* extra claims that the judge quotes"),
 ]
-ROOMS = ("pope", "hallusionbench", "hqh", "haloquest", "gavie", "mmhal", "llava_bench")
 NAN = math.nan
 SAID = ("Yes.", "No, there is none.", "I cannot tell.", "Perhaps", "", "<think>No.</think> Yes.")
 """What LVLMs say."""
@@ -83,23 +82,6 @@ def facts(item: Item) -> dict[str, list[str]]:
 
 
 # Every room
-
-
-@pytest.mark.parametrize("name", ROOMS)
-def test_any_text_is_shown_as_it_is(name: str, tmp_path: Any) -> None:
-    texts = [
-        "</script><b>",
-        "\ud800 half",
-        "x" * 200_000,
-        "\\input{x} | **y**",
-        "=cmd",
-        "{{ 7 * 7 }}\x1b[31m",
-    ]
-    found = shown(made(registry.benchmark(name), tmp_path, texts))
-    assert [item.text for item in found.items] == [
-        texts[row % 6].replace("\ud800", "\ufffd") for row in range(len(found.items))
-    ]
-    assert all(piece.text for item in found.items for piece in pieces(item.text, item.marks))
 
 
 @pytest.mark.parametrize("name", ["hqh", "haloquest", "gavie", "mmhal", "hallusionbench"])
@@ -344,12 +326,9 @@ def test_hqh_from_the_items_back_to_the_scores(ratings: list[Any]) -> None:
 CLAIMS = {
     # response, what the judge quotes, what is marked of it, and what of it is only told
     "as it stands": ("A dog, and a red car.", ["a red car"], ["a red car"], []),
-    "case and signs apart": ("A dog; A RED  car!", ["a red, car."], ["A RED  car"], []),
     "twice in the response": ("a cat, a cat", ["a cat"], ["a cat"], []),
     "overlapping": ("a big red car", ["a big red", "red car"], ["a big red", "red car"], []),
     "a part left out": ("Fast: a car that is red drives fast.", ["A car ... fast"], ["a car", "fast"], []),
-    "two lines": ("A red\ncar.", ["red car"], ["red\ncar"], []),
-    "within a word": ("A carpet and a car.", ["car"], ["car"], []),
     "signs of a pattern": ("It says (a+b)* [c]", ["(a+b)* [c]"], ["a+b)* [c"], []),
     "another form of its letters": ("It is \ufb01ne", ["It is fine"], [], ["It is fine"]),
     "none": ("A dog.", [], [], []),
@@ -418,16 +397,3 @@ def test_judged_from_the_items_back_to_the_scores(name: str, data: Any) -> None:
             if score == "accuracy":
                 expected = 1 - expected
         assert found.scores[score] == about(expected)
-
-
-def test_mmhal_tells_what_the_script_makes_of_a_reply_that_it_cannot_read() -> None:
-    judge = FakeJudge(lambda *_: "I would not say.")
-    options = {"reading": "official", "judge": judge, "progress": False, "max_failed": 1.0}
-    (item,) = shown(run_of("mmhal", inputs.mmhal()[:1], ["A cat."], **options)).items
-    assert item.errors == ["hallucination", "unreadable"] and item.parts == {"type": "attribute"}
-    assert facts(item) == {
-        "rating": ["unreadable, which counts as 0"],
-        "the judge's reasons": ["I would not say."],
-        "a person's answer": ["There are two dogs."],
-        "objects in the image": ["Dog", "dog"],
-    }

@@ -288,29 +288,6 @@ def test_real_captions(upstream: Path) -> None:
 
 # AMBER
 
-ANNOTATED = st.lists(st.sampled_from(sorted(AMBER.also)), min_size=1, max_size=4)
-
-
-@few
-@given(
-    st.lists(st.tuples(ANNOTATED, ANNOTATED), min_size=3, max_size=3),
-    st.lists(st.lists(st.sampled_from([*sorted(AMBER.known), *HOSTILE]), max_size=8), min_size=3, max_size=3),
-    st.booleans(),
-)
-def test_amber_descriptions(annotated: list[Any], said: list[list[str]], known: bool) -> None:
-    """Nouns that a reader finds in the text, and given nouns, which have no place."""
-    rows = [described(number, *of) for number, of in enumerate(annotated, 1)]
-    # a blank noun is refused
-    options = {"nouns": [[*filter(str.strip, nouns)] for nouns in said]} if known else {}
-    found, scores = seen("amber", [" a ".join(words) for words in said], rows, **options)
-    kinds, items = counted(found.items), found.items
-    missed, imagined = (sum(len(fact(one, name)) for one in items) for name in ("missed", "imagined"))
-    truth, hallu = (sum(len(row[name]) for row in rows) for name in ("truth", "hallu"))
-    assert same(share(kinds["bad"], kinds.total()), scores["chair"])
-    assert same(1 - missed / truth, scores["cover"]) and same(imagined / hallu, scores["cog"])
-    assert sum(counted([one])["bad"] > 0 for one in items) / len(items) == scores["hal"]
-    assert all(not one.marks for one in items) or not known
-
 
 def test_amber_by_hand() -> None:
     """A safe word is a mention, and plain; a person is imagined, a bench is not."""
@@ -356,27 +333,6 @@ def test_amber_by_hand() -> None:
 
 
 # OpenCHAIR
-
-
-@few
-@given(FOUR, st.sampled_from(["released", "first"]), st.booleans())
-def test_openchair(said: list[str], convention: str, known: bool) -> None:
-    rows = [{"image_id": number, "true_caption": f"{number} dogs"} for number in range(4)]
-    options = {"nouns": [["dog", "photo", "dog", "cup"]] * 4} if known else {}
-    judges = [Moody("a"), Moody("b")]
-    found, scores = seen("openchair", said, rows, judges=judges, convention=convention, **options)
-    kinds = counted(found.items)
-    wrong = kinds["bad"] + (kinds["open"] if convention == "first" else 0)
-    assert same(share(wrong, wrong + kinds["good"]), scores["openchair"])
-    assert (
-        same(share(kinds["open"], kinds.total()), scores["undecided"])
-        and kinds["back"] == kinds["plain"] == 0
-    )
-    for item in found.items:
-        assert {*item.votes} == {*item.classes} | {mark.of for mark in item.marks} | {
-            told.partition(":")[0] for told, _ in fact(item, "words")
-        }
-        assert fact(item, "right caption") == [(f"{item.id} dogs", "plain")]
 
 
 def test_openchair_by_hand() -> None:
