@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image as Pillow
 
-from halluscope import registry
+from halluscope import registry, vocabularies
 from halluscope.benchmarks.mme.data import SUBTASKS
 from halluscope.benchmarks.pope.rows import SAMPLINGS
 
@@ -39,6 +39,21 @@ def pope_file(file: Path, asked: Iterable[tuple[str, str, str]], first: int = 1)
         rows.append({"question_id": number, "image": image, "text": text, "label": answer})
     file.write_text("\n".join(map(json.dumps, rows)))
     return str(file)
+
+
+def coco_files(objects: dict[int, list[str]], spoken: Iterable[tuple[int, str]] = ()) -> tuple[str, str]:
+    """Return COCO's annotations of images with these objects, and captions of images, as JSON."""
+    classes = vocabularies.load("coco").classes
+    images = [{"id": image, "file_name": f"{image}.jpg"} for image in objects]
+    categories = [{"id": number, "name": name} for number, name in enumerate(classes)]
+    annotations = []
+    for image, names in objects.items():
+        for name in names:
+            number = len(annotations)
+            annotations.append({"id": number, "image_id": image, "category_id": classes.index(name)})
+    captions = [{"image_id": image, "caption": text} for image, text in spoken]
+    instances = {"images": images, "categories": categories, "annotations": annotations}
+    return json.dumps(instances), json.dumps({"annotations": captions})
 
 
 def builder(name: str) -> Any:

@@ -11,17 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import halluscope
-from halluscope import cli
 from halluscope.benchmarks.object_halbench import reading
 from halluscope.benchmarks.object_halbench.data import PROMPTS
 from halluscope.benchmarks.object_halbench.metric import LISTS, METRIC, compute
 from halluscope.benchmarks.object_halbench.names import NameReader
-from halluscope.benchmarks.object_halbench.reading import OURS, names_in, read_words, template_in
-from halluscope.errors import BuildError, WithoutEffect
+from halluscope.benchmarks.object_halbench.reading import OURS, names_in, read_words
+from halluscope.errors import BuildError
 from halluscope.inspection.inspecting import inspect
 from halluscope.mentions import synonyms
 from halluscope.reading.words import lemmas, nouns
-from halluscope.reporting import published
 from halluscope.signature import keys_of
 from halluscope.vocabularies import load
 from tests import small_datasets
@@ -150,34 +148,12 @@ def test_published_files_find_their_rows(upstream, wild, dataset, file, hallucin
     assert inspect(wild / file).benchmarks == ["object_halbench"]
 
 
-def test_the_refined_list_is_known(upstream, wild, dataset):
-    refined = upstream / "object_halbench/synonyms_refine.txt"
-    file = wild / "sampling_decoding_objhal_bench_answer.jsonl"
-    result = halluscope.score("object_halbench", file, dataset, synonyms=refined, bootstrap=0)
-    assert "|synonyms:refined|" in result["signature"]
-
-
 def test_each_word_of_the_refined_list_is_a_name_of_its_class(upstream):
     file = upstream / "object_halbench/synonyms_refine.txt"
     class_of = synonyms.load(file, known=LISTS).class_of
     reader = NameReader.of(class_of, lemmas.words, nouns.common_nouns)
     for word, name in class_of.items():
         assert set(reader.read([word]).objects) == {name}, word
-
-
-def test_an_image_without_objects(dataset):
-    objects_of = {row.image_id: row.objects for row in METRIC.load([str(dataset)])}
-    assert (objects_of[276731], objects_of[474398]) == ((), ("orange",))
-
-
-def test_published_scores_are_rates_whatever_their_sign():
-    """MiniCPM-V's page prints two models both ways."""
-    rows = [(name, scores["chair_s_refine"]) for name, scores in published.load("object_halbench").results]
-    printed = dict(rows)
-    for score in ("MiniCPM-Llama3-V 2.5", "GPT-4V"):
-        rates = {round(rate, 6) for name, rate in rows if name.startswith(score)}
-        assert len(rates) == 1
-    assert printed["Qwen-VL-Chat [printed as 100 - rate]"] == pytest.approx(0.438)
 
 
 # From names to classes
@@ -188,20 +164,15 @@ def test_published_scores_are_rates_whatever_their_sign():
     [
         (["dogs", "dog", "Dog"], ["dog"]),
         (["a man", "two men", "woman"], ["man", "woman"]),
-        (["wooden coffee table"], ["coffee table"]),
         (["tables", "coffee tables"], ["table", "coffee table"]),
         (["baby dog", "adult elephants"], ["dog", "elephant"]),
         (["baby"], ["baby"]),
-        (["passenger jet", "passenger train"], ["jet", "train"]),
         (["hot dog", "hot dog stand"], ["hot dog"]),
-        (["bow tie"], ["tie"]),
         (["home plate", "train tracks"], []),  # read as one word, which stands for nothing
         (["toilet", "seat"], ["toilet"]),
-        (["toilet seat"], ["toilet"]),
         (["seat"], ["seat"]),
         (["kitchen counter cup"], []),  # nouns side by side are one
         (["cup on a table"], ["cup", "table"]),
-        (["sports ball", "Skis", "wine glasses"], ["sports ball", "skis", "wine glass"]),
         (["red", "sitting", "", " ", "'", "🐕"], []),
     ],
 )
@@ -301,19 +272,6 @@ def test_an_endpoint_extracts_names(serve, own):
     assert again["chair_i"] == result["chair_i"]
 
 
-def test_repeats_have_a_spread(serve, own):
-    served = serve(lambda prompt, times, body: reply(said("couch") if body["seed"] % 2 else said("dog")))
-    texts = [TEXTS[0]] * 4
-    result = compute(texts, rows([["dog"]] * 4), judge=served.judge, repeats=2, temperature=1.0, **own)
-    assert result["chair_s_refine"] == 0.5 and result["spread"]["chair_s_refine"] == (0, 1)
-
-
-def test_a_reply_that_is_no_list_is_counted(own):
-    judge = judge_of(lambda prompt, count: "A dog." if "couch" in prompt else said("man"))
-    result = compute(TEXTS, rows(), judge=judge, max_failed=0.5, **own)
-    assert result["unreadable"] == 1 / 4 and result["counts"]["all"]["responses"] == 3
-
-
 @pytest.mark.parametrize(
     ("text", "names"),
     [
@@ -346,7 +304,7 @@ def test_a_response_that_holds_a_reply():
 
 # The authors' words
 
-SCRIPT = 'import os\nprompt_template = """Which {question}\n{answer}?"""\nos.remove("nothing")\n'
+SCRIPT = 'prompt_template = """Which {question}\n{answer}?"""\nraise SystemExit("it is not run")\n'
 
 
 @pytest.fixture
@@ -369,20 +327,14 @@ def test_the_authors_prompt(script, serve, own):
 def test_another_script_is_refused(script, own):
     asked = {"judge": judge_of(lambda prompt, count: "[]"), "prompts": "authors", **own}
     script.write_text(SCRIPT.replace("Which", "What"))
-    with pytest.raises(
-        ValueError, match="prompt_template is not the authors' prompt: its sha256 is .*, expected"
-    ):
+    with pytest.raises(ValueError, match="prompt_template is not the authors' prompt"):
         compute(TEXTS, rows(), script=script, **asked)
     for content in ("", "def f(:", "prompt_template = 3", "template = 'a'", "\0"):
         script.write_text(content)
-        with pytest.raises(ValueError, match="holds no prompt_template; expected .*eval_gpt_obj_halbench.py"):
+        with pytest.raises(ValueError, match="holds no prompt_template"):
             compute(TEXTS, rows(), script=script, **asked)
-    with pytest.raises(ValueError, match="no script is named; expected the path of the authors'"):
+    with pytest.raises(ValueError, match="no script is named"):
         compute(TEXTS, rows(), **asked)
-
-
-def test_a_script_is_not_run():
-    assert template_in("raise SystemExit\nprompt_template = 'a'\n") == "a"
 
 
 # What is refused
@@ -394,10 +346,6 @@ def test_a_script_is_not_run():
         ({"objects": [["dog"]]}, "There are 1 values of objects and 4 predictions"),
         ({"objects": [["dog"], [2], None, None]}, r"objects\[1\]"),
         ({"objects": "dog"}, "objects is 'dog'; expected a list of names per row"),
-        ({"judge": "none"}, "There is no judge 'none' .*These judges need no model: 'rules'"),
-        ({"prompts": "theirs"}, "prompts is 'theirs'; expected 'ours' or 'authors'"),
-        ({"reader": "textblob"}, "reader is 'textblob'; expected 'lemminflect' or 'nltk'"),
-        ({"allow_other_synonyms": False}, "not RLAIF-V's refined synonym list or CHAIR's synonym list"),
     ],
 )
 def test_bad_options(options, message, own):
@@ -406,28 +354,10 @@ def test_bad_options(options, message, own):
 
 
 @pytest.mark.parametrize(
-    "options",
-    [
-        {"repeats": 2},
-        {"prompts": "ours"},
-        {"script": "script.py"},
-        {"objects": [["dog"]] * 4, "judge": "openai:m"},
-        {"objects": [["dog"]] * 4, "prompts": "authors"},
-    ],
-)
-def test_options_without_effect(options, own):
-    with pytest.raises(WithoutEffect):
-        compute(TEXTS, rows(), **own, **options)
-
-
-@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"objects": ["dgo"]}, "dgo"),
         ({"objects": "dog"}, "objects is 'dog'; expected a list of COCO classes"),
-        ({"question": ""}, "question is ''; expected a text"),
-        ({"image_id": "x"}, "image_id is 'x'; expected a 64-bit whole number"),
-        ({"image_id": 2}, "has the image_id 2"),
     ],
 )
 def test_bad_rows(change, message, own):
@@ -457,20 +387,10 @@ def write(file, lines):
     return file
 
 
-def test_the_command(command, tmp_path, capsys):
-    assert cli.main([*command, "--out", str(tmp_path / "run"), "--json"]) == 0
-    (result,) = json.loads(capsys.readouterr().out)
-    assert result["chair_s_refine"] == 1.0 and result["counts"]["all"]["mentions"] == 7
-    assert cli.main(["table", str(tmp_path / "run"), "--preset", "preference"]) == 0
-    printed = capsys.readouterr().out
-    assert "Object HalBench Resp. \u2193" in printed and "Object HalBench Ment. \u2193" in printed
-
-
-def test_a_file_of_names(command, tmp_path, capsys):
+def test_a_file_of_names(command, tmp_path, json_of):
     lines = [{"image_id": "30", "objects": ["dog"]}, {"image_id": 10, "objects": ["cup", "bus"]}]
     file = write(tmp_path / "names.jsonl", [*lines, {"image_id": 20, "objects": None}])
-    assert cli.main([*command, "--objects", str(file), "--json"]) == 0
-    (result,) = json.loads(capsys.readouterr().out)
+    (result,) = json_of(*command, "--objects", file)
     assert (result["chair_s_refine"], result["chair_i"]) == (0.5, 1 / 3)
     assert result["unreadable"] == pytest.approx(1 / 3)
 
@@ -479,17 +399,14 @@ def test_a_file_of_names(command, tmp_path, capsys):
     ("lines", "message"),
     [
         ([{"image_id": 10, "objects": "dog"}], "objects is 'dog'; expected a list of names, or null"),
-        ([{"image_id": 10, "names": ["dog"]}], "expected an object with image_id and objects"),
         ([{"image_id": 11, "objects": []}], "image_id 11 is not among the 3 images"),
         ([{"image_id": 10, "objects": []}] * 2, "is the second row on the image 10"),
         ([{"image_id": 10, "objects": []}], "has no row on 2 of the 3 images, such as image_id 20"),
-        ([["dog"]], "expected an object with image_id and objects"),
     ],
 )
-def test_files_of_names_that_do_not_fit(command, lines, message, tmp_path, capsys):
+def test_files_of_names_that_do_not_fit(command, lines, message, tmp_path, refused):
     file = write(tmp_path / "names.jsonl", lines)
-    assert cli.main([*command, "--objects", str(file)]) == 2
-    assert message in capsys.readouterr().err
+    assert message in refused(*command, "--objects", file)
 
 
 # Building
@@ -500,14 +417,10 @@ def coco(tmp_path) -> Path:
     """COCO's files of 2014 with two images."""
     folder = tmp_path / "coco/annotations"
     folder.mkdir(parents=True)
-    images = [{"id": number, "file_name": f"{number}.jpg"} for number in (1, 2, 3)]
-    categories = [{"id": place, "name": name} for place, name in enumerate(COCO)]
-    annotations = [{"id": 1, "image_id": 1, "category_id": COCO.index("dog")}]
-    instances = {"images": images, "categories": categories, "annotations": annotations}
-    (folder / "instances_val2014.json").write_text(json.dumps(instances))
     spoken = [(1, "A man and his dog."), (2, "two seats"), (3, "a cat")]
-    captions = [{"image_id": number, "caption": text} for number, text in spoken]
-    (folder / "captions_val2014.json").write_text(json.dumps({"annotations": captions}))
+    instances, captions = small_datasets.coco_files({1: ["dog"], 2: [], 3: []}, spoken)
+    (folder / "instances_val2014.json").write_text(instances)
+    (folder / "captions_val2014.json").write_text(captions)
     return folder.parent
 
 
@@ -534,7 +447,6 @@ QUESTION = {"image_id": 10, "question": PROMPTS[0]}
         ([QUESTION], {"10": ["dog"]}, False, "has 1 images, which are not Object HalBench's 300"),
         ([QUESTION] * 2, {"10": ["dog"]}, True, "is the second question about the image 10"),
         ([{"image_id": 10}], {"10": ["dog"]}, True, "question is None; expected a text"),
-        ([["dog"]], {"10": ["dog"]}, True, "expected an object with image_id and question"),
         ([QUESTION], {"11": ["dog"]}, True, "says nothing of 1 of the 1 images, such as image_id 10"),
         ([QUESTION], {"10": ["dgo"]}, True, "'dgo' in the image 10 is none of COCO's 80 classes"),
     ],
@@ -544,14 +456,3 @@ def test_sources_that_do_not_fit(questions, objects, subset, message, tmp_path):
     file = write(tmp_path / "questions.jsonl", questions)
     with pytest.raises(BuildError, match=message):
         builder.build(file, out=tmp_path / "out", objects=tmp_path / "objects.json", subset=subset)
-
-
-def test_objects_that_are_missing(tmp_path):
-    file = write(tmp_path / "questions.jsonl", [QUESTION])
-    options = {"out": tmp_path / "out", "subset": True}
-    with pytest.raises(BuildError, match="--objects is missing; expected CHAIR's cache as JSON"):
-        builder.build(file, **options)
-    with pytest.raises(BuildError, match="holds no instances_val2014.json; expected the folder of COCO's"):
-        builder.build(file, objects=tmp_path, **options)
-    with pytest.raises(BuildError, match="is a file, so no caption is read; leave --synonyms out"):
-        builder.build(file, objects=file, synonyms=file, **options)
