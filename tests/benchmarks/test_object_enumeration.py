@@ -3,7 +3,6 @@
 import contextlib
 import io
 import json
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from pycocotools.coco import COCO
 
 from halluscope import cli
 from halluscope.benchmarks.object_enumeration.samples import INSTRUCTION
-from halluscope.errors import BuildError, OutputError
+from halluscope.errors import BuildError
 from tests import small_datasets
 
 builder = small_datasets.builder("object_enumeration")
@@ -216,15 +215,6 @@ def many(count: int, classes: int = 30) -> dict[str, Any]:
     return coco(made, names)
 
 
-def tiny() -> Path:
-    return Path(os.environ.get("HALLUSCOPE_UPSTREAM", "")) / "coco" / "tiny" / "instances_val2017.json"
-
-
-needs_upstream = pytest.mark.skipif(
-    "HALLUSCOPE_UPSTREAM" not in os.environ, reason="HALLUSCOPE_UPSTREAM names no folder"
-)
-
-
 def agree(file: Path, out: Path) -> int:
     """Check each row against the pseudocode and the properties, and count the rows drawn by the pseudocode."""
     content = json.loads(file.read_text())
@@ -272,10 +262,10 @@ def expected_objects(
     return found
 
 
-@needs_upstream
-def test_real_images_against_the_pseudocode(tmp_path: Path) -> None:
-    out = builder.build(tiny(), out=tmp_path / "out", subset=True)
-    assert agree(tiny(), out) == 71 and counts(out)["rows_with_fewer_absences"] == 9
+def test_real_images_against_the_pseudocode(upstream: Path, tmp_path: Path) -> None:
+    source = upstream / "coco/tiny/instances_val2017.json"
+    out = builder.build(source, out=tmp_path / "out", subset=True)
+    assert agree(source, out) == 71 and counts(out)["rows_with_fewer_absences"] == 9
 
 
 def test_made_images_against_the_pseudocode(tmp_path: Path) -> None:
@@ -353,8 +343,6 @@ def test_instructions_by_hand(tmp_path: Path) -> None:
     ("samples", "message"),
     [
         ({"id": "a"}, "expected a JSON list"),
-        ([SAMPLES[0], SAMPLES[0] | {"id": None}], r"sample 2 is"),
-        ([SAMPLES[0] | {"conversations": [{"from": "human"}]}], "a list of objects with from and value"),
         ([SAMPLES[1], SAMPLES[3]], "None of the 2 samples is about one of the 5 images"),
     ],
 )
@@ -366,18 +354,6 @@ def test_bad_instructions(samples: Any, message: str, tmp_path: Path) -> None:
             conversations=tmp_path / "train.json",
         )
     assert not (tmp_path / "train.json").exists() and not (tmp_path / "out").exists()
-
-
-def test_conversations_replace_nothing_and_are_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "train.json").write_text("mine")
-    with pytest.raises(OutputError, match="is there already"):
-        build(tmp_path, conversations=tmp_path / "train.json")
-    with pytest.raises(BuildError, match="is inside the folder to build"):
-        build(tmp_path, conversations=tmp_path / "out" / "train.json")
-    monkeypatch.setattr("halluscope.building.output.card", lambda *_: (_ for _ in ()).throw(OSError("full")))
-    with pytest.raises(OSError, match="full"):
-        build(tmp_path, conversations=tmp_path / "new.json")
-    assert {file.name for file in tmp_path.iterdir()} == {"in", "train.json"}
 
 
 # Visual Genome
@@ -394,37 +370,22 @@ def one(*names: str, at: tuple[float, float, float, float] = (0, 0, 20, 20)) -> 
 
 
 def vg_image(number: int, coco_id: int | None, width: int = 180, height: int = 120) -> dict[str, Any]:
-    return {
-        "image_id": number,
-        "coco_id": coco_id,
-        "width": width,
-        "height": height,
-        "url": "",
-        "flickr_id": None,
-    }
+    return {"image_id": number, "coco_id": coco_id, "width": width, "height": height, "url": ""}
 
 
 def test_visual_genome_by_hand(tmp_path: Path) -> None:
     """Image 10 is the person and the cup; image 40 the tv. Visual Genome's pictures are twice as large."""
-    images = [
-        vg_image(1, None),
-        vg_image(2, 10),
-        vg_image(3, 40),
-        vg_image(4, 999),
-        vg_image(5, 30),
-        vg_image(6, 10),
+    coco_ids = [None, 10, 40, 999, 30, 10]
+    images = [vg_image(number, coco_id) for number, coco_id in enumerate(coco_ids, 1)]
+    named = [
+        [one("tree")],
+        [one(" Cup", at=(61, 41, 9, 9)), one("table  top", "dog"), one(""), one()],
+        [one("sky", at=(0, 0, 180, 120))],
+        [one("sea")],
+        [],
+        [one("second")],
     ]
-    objects_ = [
-        {"image_id": 1, "objects": [one("tree")]},
-        {
-            "image_id": 2,
-            "objects": [one(" Cup", at=(61, 41, 9, 9)), one("table  top", "dog"), one(""), one()],
-        },
-        {"image_id": 3, "objects": [one("sky", at=(0, 0, 180, 120))]},
-        {"image_id": 4, "objects": [one("sea")]},
-        {"image_id": 5, "objects": []},
-        {"image_id": 6, "objects": [one("second")]},
-    ]
+    objects_ = [{"image_id": number, "objects": of_image} for number, of_image in enumerate(named, 1)]
     out = build(tmp_path, visual_genome=genome(tmp_path / "vg", images, objects_))
     found = {row["image_id"]: row for row in rows(out)}
     # Of the centre (65.5, 45.5) the lines lie at 60 and 120, 40 and 80. The cup's row: person 2, dog 1; the person is
@@ -444,7 +405,6 @@ def test_visual_genome_by_hand(tmp_path: Path) -> None:
     ("images", "objects_", "message"),
     [
         ([vg_image(2, 999)], [], "have no objects for any of the 5 images"),
-        ([vg_image(2, 10, width=0)], [], "has width 0; expected pixels"),
         ([vg_image(2, 10)], [{"image_id": 2, "objects": [one(3)]}], r"has names \[3\]"),  # type: ignore[arg-type]
         (
             [vg_image(2, 10)],
@@ -456,16 +416,12 @@ def test_visual_genome_by_hand(tmp_path: Path) -> None:
 def test_bad_visual_genome(images: list[Any], objects_: list[Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(BuildError, match=message):
         build(tmp_path, visual_genome=genome(tmp_path / "vg", images, objects_))
-    with pytest.raises(BuildError, match=r"--visual-genome .* does not exist"):
-        build(tmp_path, visual_genome=tmp_path / "nowhere")
 
 
 # Boxes that leave their picture, of 90 x 60
 
 
-@pytest.mark.parametrize(
-    "box", [[80, 0, 20, 9], [0, 55, 9, 9], [-3, 0, 9, 9], [0, -3, 9, 9], [200, 200, 9, 9]]
-)
+@pytest.mark.parametrize("box", [[80, 0, 20, 9], [0, -3, 9, 9]])
 def test_a_box_that_leaves_its_picture(box: list[float], tmp_path: Path) -> None:
     with pytest.raises(BuildError, match=r"Image 10 .* has the box .*90 x 60 pixels.*--clip"):
         build(tmp_path, coco({10: [("person", box)]}))
@@ -499,7 +455,6 @@ def changed(key: str, place: int, **values: Any) -> dict[str, Any]:
     ("content", "message"),
     [
         (changed("annotations", 1, bbox=[1, 2, 3, -4]), "of at least 0"),
-        (changed("annotations", 1, bbox=[1, 2, 3, float("nan")]), r"has bbox \[1, 2, 3, nan\]"),
         (changed("images", 1, width=0), r"images\[1\] has width 0"),
         (changed("categories", 1, name="kite"), "categories 9 and 1 are both called 'kite'"),
         (coco({-1: []}), "the image id -1; expected one from 0 to"),
@@ -508,4 +463,3 @@ def changed(key: str, place: int, **values: Any) -> dict[str, Any]:
 def test_bad_annotations(content: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(BuildError, match=message):
         build(tmp_path, content)
-    assert not (tmp_path / "out").exists()
