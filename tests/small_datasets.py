@@ -1,7 +1,7 @@
 """A small copy of every dataset, built by its real builder from input made here."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from halluscope import registry, vocabularies
 from halluscope.benchmarks.mme.data import SUBTASKS
 from halluscope.benchmarks.pope.rows import SAMPLINGS
 
+COCO = vocabularies.load("coco").classes
 OBJECTS = [["person", "cup"], [], ["dog"]]
 """What is in the images of throne_coco, in the order of its rows."""
 
@@ -41,9 +42,10 @@ def pope_file(file: Path, asked: Iterable[tuple[str, str, str]], first: int = 1)
     return str(file)
 
 
-def coco_files(objects: dict[int, list[str]], spoken: Iterable[tuple[int, str]] = ()) -> tuple[str, str]:
-    """Return COCO's annotations of images with these objects, and captions of images, as JSON."""
-    classes = vocabularies.load("coco").classes
+def coco_files(
+    objects: dict[int, list[str]], spoken: Iterable[tuple[int, str]] = (), classes: Sequence[str] = COCO
+) -> tuple[str, str]:
+    """Return annotations of images with these objects, and captions of images, as COCO's JSON."""
     images = [{"id": image, "file_name": f"{image}.jpg"} for image in objects]
     categories = [{"id": number, "name": name} for number, name in enumerate(classes)]
     annotations = []

@@ -118,21 +118,14 @@ def write_llava(answers, folder):
     return write_lines(folder / "llava.jsonl", lines)
 
 
-def write_lmms_eval(answers, folder, with_documents=True):
+def write_lmms_eval(answers, folder):
     lines = []
     for number, (asked, right, text) in enumerate(in_llavas_order(answers)):
         about = {"question_id": asked["question_id"], "category": asked["category"]}
         line = {"doc_id": number, "target": right, "filtered_resps": [text], "mme_cognition_score": about}
-        if with_documents:
-            line["doc"] = about | {"question": bare(asked["text"]) + ASKED, "answer": right}
-        else:
-            line["input"] = asked["text"]
+        line["doc"] = about | {"question": bare(asked["text"]) + ASKED, "answer": right}
         lines.append(line)
     return write_lines(folder / "20260101_samples_mme.jsonl", lines)
-
-
-def write_lmms_eval_in_short(answers, folder):
-    return write_lmms_eval(answers, folder, with_documents=False)
 
 
 def write_vlmevalkit(answers, folder):
@@ -174,7 +167,6 @@ def write_vlmevalkit_without_images(answers, folder):
 FORMS = [
     write_llava,
     write_lmms_eval,
-    write_lmms_eval_in_short,
     write_vlmevalkit,
     write_vlmevalkit_without_images,
     write_authors,
@@ -263,8 +255,7 @@ def test_every_source_builds_the_same_dataset(tmp_path):
             file.write(f"{row['question']}\t{row['answer']}\n")
         if not (folder / f"images/{stem}.png").exists():
             Image.new("L", (1, 1)).save(folder / f"images/{stem}.png")
-    (release / "eval_tool").mkdir()
-    (release / "eval_tool/readme.txt").write_text("How to score.")
+
     of_file = builder.build(QUESTIONS, out=tmp_path / "of_file")
     of_texts = builder.build(release, out=tmp_path / "of_texts", with_images=False)
     first, second = (next(folder.glob("data/*.parquet")) for folder in (of_file, of_texts))
@@ -272,7 +263,3 @@ def test_every_source_builds_the_same_dataset(tmp_path):
     with_images = builder.build(release, out=tmp_path / "with_images")
     stats = json.loads((with_images / "stats.json").read_text())
     assert "image" in stats["tables"][0]["columns"] and not stats["subset"]
-    again = builder.build(QUESTIONS, release, tmp_path / "again")
-    assert sha256_of(next(again.glob("data/*.parquet"))) == sha256_of(
-        next(with_images.glob("data/*.parquet"))
-    )
