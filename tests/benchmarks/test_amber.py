@@ -25,29 +25,14 @@ WORDS = load_words()
 
 
 def described(id=1, truth=("dog", "grass", "ball"), hallu=("person", "bench")):
-    return {
-        "id": id,
-        "file_name": f"AMBER_{id}.jpg",
-        "prompt": "Describe this image.",
-        "task": "generative",
-        "dimension": "generation",
-        "answer": None,
-        "truth": list(truth),
-        "hallu": list(hallu),
-    }
+    row = {"id": id, "file_name": f"AMBER_{id}.jpg", "prompt": "Describe this image.", "answer": None}
+    row |= {"task": "generative", "dimension": "generation"}
+    return row | {"truth": list(truth), "hallu": list(hallu)}
 
 
-def asked(id, dimension, answer, image=1):
-    return {
-        "id": id,
-        "file_name": f"AMBER_{image}.jpg",
-        "prompt": f"Is it {id}?",
-        "task": "discriminative",
-        "dimension": dimension,
-        "answer": answer,
-        "truth": [],
-        "hallu": [],
-    }
+def asked(id, dimension, answer):
+    row = {"id": id, "file_name": "AMBER_1.jpg", "prompt": f"Is it {id}?", "answer": answer}
+    return row | {"task": "discriminative", "dimension": dimension, "truth": [], "hallu": []}
 
 
 QUESTIONS = [
@@ -163,8 +148,6 @@ def test_the_official_rule_takes_two_words_alone():
     assert shown == {"accuracy": 42.9, "precision": 100.0, "recall": 50.0, "f1": 66.7, "f1/existence": 66.6}
     assert got["precision/number"] == 0.0  # the script's nothing of nothing
     assert keys_of(got["signature"])["parser"] == "official"
-    named = compute(replies, QUESTIONS, convention="official", parser="strict")
-    assert keys_of(named["signature"])["parser"] == "strict" and named["accuracy"] == pytest.approx(0.571)
 
 
 @pytest.mark.parametrize(
@@ -239,24 +222,6 @@ def test_parts_may_be_missing_as_a_whole(built):
     assert whole["accuracy"] == 1.0 and "part" not in whole
 
 
-def test_half_a_set_is_refused(tmp_path):
-    inputs = tmp_path / "in"
-    inputs.mkdir()
-    annotations = [{"id": n, "type": "relation", "truth": "no"} for n in (1005, 1006)]
-    queries = [{"id": n, "image": "AMBER_1.jpg", "query": f"Is it {n}?"} for n in (1005, 1006)]
-    (inputs / "annotations.json").write_text(json.dumps(annotations))
-    (inputs / "query_all.json").write_text(json.dumps(queries))
-    files = [str(inputs / name) for name in ("query_all.json", "annotations.json")]
-    with pytest.raises(ValueError, match=r"no response to 1 of the 2 rows .* such as id 1006"):
-        halluscope.score("amber", {"1005": "No"}, files)
-    assert halluscope.score("amber", {"1005": "No"}, files, partial=True)["part"] == [1, 2]
-    with pytest.raises(
-        ValueError, match=r"has the query 'Is it 9\?', but its row in the dataset has 'Is it 1005\?'"
-    ):
-        both = [{"id": n, "query": "Is it 9?", "response": "No"} for n in (1005, 1006)]
-        halluscope.score("amber", both, files)
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -297,9 +262,6 @@ def model(tmp_path):
 def test_the_builder_finds_synonyms(model, tmp_path):
     out = small_datasets.build("amber", tmp_path, vectors=str(model))
     assert read_pairs(f"{out}:similar") == [("cloud", "light"), ("cloud", "sun"), ("lake", "sea")]
-    counts = json.loads((out / "stats.json").read_text())["counts"]
-    assert (counts["pairs_of_synonyms"], counts["vectors"]) == (3, "en_tiny-1.2.3")
-    assert [row.id for row in METRIC.load([str(out)])] == [1, 1005, 1006, 1007]
     texts, seen = ["The cloud."], [described(truth=("sun",), hallu=())]
     given = compute(texts, seen, similar=[["cloud", "light"], ["sea", "lake"], ["sun", "cloud"]])
     built = compute(texts, seen, similar=f"{out}:similar")
