@@ -1,8 +1,4 @@
-"""CHAIR's reader "nltk": the real nltk on data of our own making, and on WordNet 3.0 where Debian's files are.
-
-The tagger's own file is not available without a network. Its tags for the published captions are inferred from the
-output: a token's tag must be one under which WordNet gives the word that the output shows.
-"""
+"""CHAIR's reader "nltk": the real nltk on data of our own making, and on WordNet 3.0 where Debian's files are."""
 
 import gzip
 import json
@@ -10,7 +6,6 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import lemminflect
 import nltk
@@ -20,7 +15,6 @@ from nltk.corpus.util import LazyCorpusLoader
 
 from halluscope.benchmarks.amber import metric as amber
 from halluscope.benchmarks.chair import metric as chair
-from halluscope.benchmarks.chair import rows
 from halluscope.benchmarks.openchair import metric as openchair
 from halluscope.mentions import synonyms
 from halluscope.reading.words import lemmas, nltk_words, readers
@@ -146,9 +140,8 @@ def test_a_text_through_nltk(made: Path) -> None:
     expected = "the men on st. mary 's bench : `` a man be ski . '' goose !"
     assert forms_of(nltk_words.words(text)) == expected.split()
     assert nltk_words.words("") == []
-    words = [text[word.start : word.end].lower() for word in nltk_words.words(text)]
-    quoted = expected.replace("``", '"').replace("''", '"').replace("be ski", "is skiing")
-    assert words == quoted.replace("goose", "geese").split()
+    places = [text[word.start : word.end] for word in nltk_words.words(text)]
+    assert places[3:6] == ["St.", "Mary", "'s"] and places[-2:] == ["Geese", "!"]
 
 
 def test_amber_reads_the_text_as_it_stands_and_openchair_in_lower_case(made: Path) -> None:
@@ -161,15 +154,6 @@ def test_amber_reads_the_text_as_it_stands_and_openchair_in_lower_case(made: Pat
     assert keys_of(described["signature"])["nouns"] == nltk_words.version()
     captioned = openchair.compute([text], ["-"], reader="nltk", judges="lexical", per_image=True)
     assert captioned["per_image"][0]["nouns"][0::2] == ["man", "man"]
-    assert captioned["per_image"][0]["places"][0] == [4, 7]
-
-
-def test_data_as_the_downloader_leaves_them(made: Path) -> None:
-    """nltk unpacks its other downloads, but not WordNet."""
-    shutil.make_archive(str(made / "corpora/wordnet"), "zip", made / "corpora", "wordnet")
-    shutil.rmtree(made / "corpora/wordnet")
-    assert forms_of(nltk_words.words("The men skiing.")) == ["the", "men", "ski", "."]
-    assert "wordnet-3.0" in nltk_words.version()
 
 
 def test_the_signature_names_what_reads(made: Path) -> None:
@@ -183,27 +167,14 @@ def test_the_signature_names_what_reads(made: Path) -> None:
     assert {name for name in parts if parts[name] != other[name]} == {"tagger"}
 
 
-def own(tmp_path: Path) -> dict[str, Any]:
+def test_chair_by_hand(made: Path, tmp_path: Path) -> None:
     file = tmp_path / "words.txt"
-    spoken = {"skis": "skis, ski", "person": "person, man", "bird": "bird, goose"}
+    spoken = {"skis": "skis, ski", "bird": "bird, goose"}
     file.write_text("\n".join(spoken.get(name, name) for name in load("coco").classes))
-    return {"synonyms": file, "allow_other_synonyms": True}
-
-
-def test_the_metric_and_its_ground_truth(made: Path, tmp_path: Path) -> None:
-    options = own(tmp_path)
-    got = chair.compute(["A skiing trip, geese."], [["bird"]], reader="nltk", per_image=True, **options)
+    options = {"synonyms": file, "allow_other_synonyms": True, "reader": "nltk", "per_image": True}
+    got = chair.compute(["A skiing trip, geese."], [["bird"]], **options)
     assert got["per_image"][0]["mentions"] == [["ski", "skis"], ["goose", "bird"]]
-    assert got["chair_i"] == 0.5
     assert keys_of(got["signature"])["lemmas"] == nltk_words.version()
-    instances, captions = tmp_path / "instances.json", tmp_path / "captions.json"
-    categories = [{"id": place, "name": name} for place, name in enumerate(load("coco").classes)]
-    images = [{"id": 1, "file_name": "1.jpg"}]
-    instances.write_text(json.dumps({"images": images, "categories": categories, "annotations": []}))
-    captions.write_text(json.dumps({"annotations": [{"image_id": 1, "caption": "their skiing trip"}]}))
-    files: dict[str, Any] = {"captions": str(captions), **options}
-    found = [rows.load([str(instances)], reader=name, **files)[0].objects for name in ("lemminflect", "nltk")]
-    assert found == [[], ["skis"]]
 
 
 @pytest.mark.parametrize("lacking", [["punkt_tab"], ["averaged_perceptron_tagger_eng", "wordnet"]])
@@ -214,22 +185,6 @@ def test_data_that_are_not_there(made: Path, lacking: list[str]) -> None:
     with pytest.raises(FileNotFoundError) as error:
         chair.compute(["A dog."], [["dog"]], reader="nltk", synonyms="not even looked at")
     assert f"python -m nltk.downloader {' '.join(lacking)}`" in str(error.value)
-    assert str(made) in str(error.value) and "NLTK_DATA" in str(error.value)
-
-
-@pytest.mark.long
-def test_the_official_ground_truth_if_every_word_is_a_noun(wordnet: Path, upstream: Path) -> None:
-    """That file was made before the script had a tagger: words were brought into the singular, verbs never read."""
-    listed = {
-        "captions": str(upstream / "coco/mini/captions_val2017.json"),
-        "synonyms": upstream / "chair/synonyms.txt",
-    }
-    got = rows.load([str(upstream / "coco/mini/instances_val2017.json")], reader="nltk", **listed)
-    with gzip.open(upstream / "chair/coco2014_chair_objects.json.gz") as file:
-        official = json.load(file)
-    assert {image.image_id: set(image.objects) for image in got} == {
-        image.image_id: set(official[str(image.image_id)]) for image in got
-    }
 
 
 @pytest.mark.long

@@ -34,15 +34,14 @@ def row(category, subcategory, set_id, figure_id, question_id, visual_input, gt_
     }
 
 
-def rows(sets=1):
-    """For each set: 2 VD questions about 3 figures, 2 VS questions about none and 2 figures; `ocr` in both."""
+def rows():
+    """2 VD questions about 3 figures, 2 VS questions about none and 2 figures."""
     made = []
-    for number in range(sets):
-        for question in (0, 1):
-            for figure, visual in ((0, 1), (1, 2), (2, 2)):
-                made.append(row("VD", "ocr", number, figure, question, visual, (figure + question) % 2))
-            for figure, visual in ((0, 0), (1, 1), (2, 2)):
-                made.append(row("VS", "ocr", number, figure, question, visual, (figure // 2 + question) % 2))
+    for question in (0, 1):
+        for figure, visual in ((0, 1), (1, 2), (2, 2)):
+            made.append(row("VD", "ocr", 0, figure, question, visual, (figure + question) % 2))
+        for figure, visual in ((0, 0), (1, 1), (2, 2)):
+            made.append(row("VS", "ocr", 0, figure, question, visual, (figure // 2 + question) % 2))
     return made
 
 
@@ -100,8 +99,6 @@ def test_simple_models_have_the_scores_of_arithmetic(real):
         assert (harness["questions"], harness["pairs"], harness["figures"]) == (951, 455, 346)
         assert harness["fAcc"] == yes["fAcc"] and math.isnan(harness["mixed"])
         assert harness["overall"] == pytest.approx((harness["aAcc"] + harness["qAcc"] + harness["fAcc"]) / 3)
-    unread = scored(lambda one: "A dog.")
-    assert unread["unread"] == 1.0 and math.isnan(unread["pct_diff"])
     coin = np.random.default_rng(0)
     tossed = scored(lambda one: coin.choice(["Yes", "No"]), bootstrap=200, level=0.99)
     for name, value in chance(real).items():
@@ -222,9 +219,6 @@ def test_the_rules_find_out_whether_answers_agree():
     assert compute(["Yes.", "A dog.", "Yes!", "A cat."], references, bias="official")["pct_diff"] == 0.5
 
 
-# Language models
-
-
 # Options and bad input
 
 
@@ -237,28 +231,15 @@ def changed(number, **values):
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (
-            {"references": [*rows()[:11], rows()[0]]},
-            r"references\[11\] has the id \('VD', 'ocr', 0, 0, 0\), which references\[0\] has too",
-        ),
-        (
-            {"predictions": ["Yes"] * 11, "references": rows()[1:]},
-            r"references\[0\] is the question VD/ocr set 0 figure 1 question 0, but its control .* without one: 2",
-        ),
-        (changed(0, visual_input=3), r"visual_input is 3 in VD with figure_id 0; expected 0"),
-        (changed(3, visual_input=1), r"visual_input is 1 in VS with figure_id 0"),
-        ({"repeats": 3}, "repeats is 3, but 'rules' gives the same verdicts"),
+        ({"references": [*rows()[:11], rows()[0]]}, r"references\[11\] has the id .*, which references\[0\]"),
+        ({"predictions": ["Yes"] * 11, "references": rows()[1:]}, "but its control .* without one: 2"),
+        (changed(0, visual_input=3), "visual_input is 3 in VD with figure_id 0; expected 0"),
+        (changed(3, visual_input=1), "visual_input is 1 in VS with figure_id 0"),
     ],
 )
 def test_bad_input_ends_in_its_own_error(metric, bad, message):
     with pytest.raises(ValueError, match=message):
         metric.compute(**({"predictions": ["Yes"] * 12, "references": rows()} | bad))
-
-
-# The dataset
-
-
-# The command
 
 
 # Published results
@@ -274,5 +255,3 @@ def test_the_leaderboard(upstream):
         assert printed == pytest.approx({score: row[score] / 100 for score in printed})
         mean = (printed["aAcc"] + printed["fAcc"] + printed["qAcc"]) / 3
         assert printed["overall"] == pytest.approx(mean, abs=1e-3)  # one is cut off, not rounded
-    order = [printed["overall"] for _, printed in ours]
-    assert order == sorted(order, reverse=True)
