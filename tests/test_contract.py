@@ -17,7 +17,7 @@ from halluscope.benchmark import HIGHER, LOWER, QUESTION, Benchmark
 from halluscope.building import spec
 from halluscope.errors import HubError, RegistryError, WithoutEffect
 from halluscope.hub import contents, space
-from halluscope.options import defaults, keywords
+from halluscope.options import keywords
 from halluscope.paths import share
 from halluscope.runs import folder as folders
 from halluscope.runs.page import shown
@@ -257,23 +257,6 @@ def test_each_option_of_the_command_line_goes_somewhere(benchmark):
         *(keywords(getattr(rows, name)) for name in FUNCTIONS if hasattr(rows, name))
     )
     assert {option.name for option in benchmark.options} - known == set()
-
-
-@each(lambda one: bool(one.datasets or one.reads))
-def test_choices_on_the_command_line_are_those_of_the_metric(benchmark, tmp_path):
-    """A choice that the record offers is taken; the metric refuses another, and names all that are offered."""
-    known = defaults(benchmark.compute)
-    for option in benchmark.options:
-        if (
-            option.choices
-            and option.name in keywords(benchmark.compute)
-            and option.name not in benchmark.input_options
-        ):
-            with pytest.raises(ValueError) as refused:
-                scored(benchmark, tmp_path, **{option.name: "no such thing"})
-            assert [choice for choice in option.choices if choice not in str(refused.value)] == []
-            if isinstance(default := known.get(option.name), str):
-                assert default in option.choices and default in option.help
 
 
 # What stands beside it

@@ -37,22 +37,6 @@ def questions(pope: Path, *samplings: str) -> list[str]:
     return [str(pope / f"coco_pope_{sampling}.json") for sampling in samplings or SAMPLINGS]
 
 
-def llava(pope: Path, sampling: str, **more) -> Path:
-    """Responses in the format of LLaVA's scripts: the prompt, and the response as `text`."""
-    file = pope / f"answers_{sampling}.jsonl"
-    rows = [
-        {
-            "question_id": number,
-            "prompt": f"Is there a {thing} in the image?\nAnswer the question using a single word or phrase.",
-            "text": "Yes",
-            **more,
-        }
-        for number, thing in enumerate(THINGS[sampling], 1)
-    ]
-    file.write_text("\n".join(map(json.dumps, rows)))
-    return file
-
-
 @pytest.fixture
 def labels(tmp_path: Path) -> str:
     file = tmp_path / "labels.json"
@@ -88,16 +72,6 @@ def test_a_prompt_that_has_a_name_is_in_the_signature(pope, tmp_path):
 # The standard table in one run
 
 
-def test_parts_of_one_lvlm(pope, capsys):
-    parts = ",".join(str(llava(pope, sampling)) for sampling in SAMPLINGS)
-    words = ["--dataset", *questions(pope), "--responses", f"llava={parts}", "--bootstrap", "0", "--json"]
-    assert cli.main(["score", "pope", *words]) == 0
-    (result,) = json.loads(capsys.readouterr().out)
-    assert result["responses"] == "llava"
-    assert [result[f"rows/{sampling}"] for sampling in SAMPLINGS] == [2, 2, 2]
-    assert result["matched"] == "question_id and sampling"
-
-
 LABELS = [(True, False), (1, 0), (1.0, 0.0), ("1", "0"), ("1.0", "0.0"), ("True", "False"), ("Y", "n.")]
 
 
@@ -119,21 +93,6 @@ def test_labels_are_read_as_yes_and_no(labels, pope, capsys):
         yes_no = halluscope.score("pope", ["yes", "no"], dataset)
     assert result["accuracy"] == yes_no["accuracy"] == 0 and result["yes_ratio"] == 0.5
     assert keys_of(result["signature"])["labels"].split(",") == result["labels"]
-
-
-@pytest.mark.parametrize("named", ["sampling", "category", None])
-def test_all_answers_in_one_file(named, pope):
-    rows = [
-        {"question_id": number, "response": "Yes"} | ({named: sampling} if named else {})
-        for sampling in SAMPLINGS
-        for number in (1, 2)
-    ]
-    result = halluscope.score("pope", rows, questions(pope))
-    assert result["rows"] == 6
-    assert result["matched"] == ("question_id and sampling" if named else "question_id and order")
-    if named is None:
-        with pytest.raises(ValueError, match="are not in the dataset's order"):
-            halluscope.score("pope", [*rows[1:], rows[0]], questions(pope))
 
 
 # Forms that are taken
@@ -181,15 +140,6 @@ def test_each_form_gives_the_same_number_about_the_same_data(tmp_path, labels):
 
 
 SAID_ROWS = [{"image_id": i, "response": text} for i, text in SAID.items()]
-
-
-def test_columns_of_ones_own(tmp_path, labels):
-    file = write(tmp_path / "own.jsonl", [{"picture": i, "said": text} for i, text in SAID.items()])
-    with pytest.raises(
-        ValueError, match="expected an object with the LVLM's text under one of the keys response"
-    ):
-        throne(file, labels)
-    assert throne(file, labels, id_column="picture", text_column="said")["images"] == 3
 
 
 # What a number is about

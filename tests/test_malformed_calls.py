@@ -135,20 +135,6 @@ def test_lists_in_other_forms(benchmark, parameter, tmp_path):
 # The same through evaluate, at once and in batches
 
 
-@pytest.mark.parametrize("benchmark", ALL, ids=lambda one: one.name)
-def test_evaluate_says_the_same(benchmark, tmp_path):
-    call = malformed.call(benchmark, tmp_path)
-    metric = evaluate.load(str(share("metrics", benchmark.name)))
-    for number, parameter in enumerate(malformed.parameters(benchmark)):
-        for name in [*ODD][number % 12 :: 12]:
-            said = [
-                error_of(run, **call.given | {parameter: ODD[name]()})
-                for run in (metric.compute, benchmark.compute)
-                if ODD[name]() is not None
-            ]
-            assert len({*said}) <= 1, f"{parameter}={name}"
-
-
 def error_of(run: Any, **arguments: Any) -> str:
     """Return the message of an error, or "" if there is no error."""
     try:

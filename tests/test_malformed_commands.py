@@ -186,17 +186,6 @@ def test_datasets_that_are_none(benchmark, good, tmp_path, capsys):
             shutil.rmtree(folder)
 
 
-@pytest.mark.parametrize("benchmark", SCORED)
-def test_files_given_as_datasets(benchmark, good, tmp_path, capsys):
-    words, responses = good[benchmark.name]
-    for ending in (".json", ".jsonl", ".parquet", ".csv"):
-        for called, damage in part_of(BYTES.items(), benchmark.name, 12):
-            file = tmp_path / f"bad{ending}"
-            file.write_bytes(damage(responses.read_bytes()))
-            other = [*words[:3], str(file), *words[4:]]
-            check([*other, "--responses", str(responses)], capsys, f"{called}{ending}")
-
-
 # Words
 
 
