@@ -96,17 +96,8 @@ BAD_INPUT = [
     ("throne", "a dog\na cat", '["dog"]', "There are 2 predictions and 1 references"),
     ("throne", "", "", "predictions is empty"),
     ("throne", '{"caption": "a dog"', "[]", 'Responses, line 1: \'{"caption": "a dog"\' cannot be read'),
-    (
-        "throne",
-        '{"id": 1}',
-        "[]",
-        "line 1: expected an object with the LVLM's text under one of the keys response",
-    ),
     ("throne", '"a dog"', '{"boxes": []}', "Rows, line 1 has no key objects; it has boxes"),
     ("throne", "x" * 5_000_001, "", "is larger than the limit 'page' of 5,000,000 characters"),
-    ("throne", "[" * 100_000, "[" * 100_000, "Rows, line 1: "),
-    ("hqm", "0.1\nmany\n0.3", "0.1\n0.2\n0.3", "predictions[1] is 'many'"),
-    ("hallusionbench", "Yes", "Yes", "references[0] is 'Yes'"),
 ]
 
 
@@ -124,16 +115,6 @@ def test_a_choice_that_is_not_offered_is_refused():
     """Whoever does not use the page may send anything, such as the name of a file on the server."""
     said = page("chair").answer("A dog.", '["dog"]', "/etc/passwd")
     assert "synonyms is '/etc/passwd'; expected" in said.message and not any(said[1:])
-
-
-def test_ratings_are_the_rows_own():
-    """MMHal-Bench's page asks no judge: 4 and 0 of 6 are a mean of 2, and null is nobody's."""
-    shown = page("mmhal")
-    said = shown.example()
-    assert dict(said.scores)["rating"] == "2.0000" and "judge:given" in said.signature
-    rows = [{**row, "rating": None} for row in shown.references]
-    said = shown.answer(as_lines(shown.predictions), as_lines(rows))
-    assert dict(said.scores)["unreadable"] == "1.0000"
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if registry.benchmark(name).items])
