@@ -76,25 +76,6 @@ def test_each_rule(reply, expected):
     assert tuple(replies.PARSERS[name](reply) for name in RULES) == expected
 
 
-@pytest.mark.parametrize(
-    ("reply", "expected"),
-    [
-        ("There is no dog in the image, only a cat.", NO),
-        ("I don\u2019t see any.", NO),
-        ("There is a dog in the image. There is no cat.", YES),
-        ("Yes, there is a dog with no collar. No other animals are visible.", YES),
-        ("No, there is a dog.", OTHER),
-        ("There is a cat but there is no dog.", OTHER),
-        ("I cannot tell whether there is a dog.", OTHER),
-        ("I don't see an image.", OTHER),
-        ("Yes and no.", OTHER),
-        ("Yesterday", OTHER),
-    ],
-)
-def test_the_strict_rule_reads_what_is_clear_and_nothing_else(reply, expected):
-    assert replies.strict(reply) == expected
-
-
 @pytest.mark.parametrize("reply", ["no " * 50_000, "there is a not " * 20_000, "?" * 99_999, "a\x00no", "🐕"])
 def test_replies_that_want_to_do_harm(metric, reply):
     for parser in replies.PARSERS:
@@ -285,33 +266,6 @@ def test_new_questions_obey_the_definitions(table, images, objects, seed):
                 }
                 assert no.object == best[sampling]
                 asked.append(no.object)
-
-
-ASKED = {
-    "Cabinet/shelf": "Is there a cabinet/shelf in the image?",
-    "Sneakers": "Is there sneakers in the image?",
-    "Umbrella": "Is there an umbrella in the image?",
-    "Scissors": "Is there scissors in the image?",
-}
-ASKED_OF_OTHERS = {
-    "Sneakers": "Is there Sneakers in the image?",
-    "Unicorn": "Is there a Unicorn in the image?",
-    "scissors": "Is there scissors in the image?",
-    "Umbrella": "Is there an Umbrella in the image?",
-}
-
-
-@pytest.mark.parametrize("asked", [ASKED, ASKED_OF_OTHERS])
-def test_classes_that_are_a_part_of_a_vocabulary_are_asked_about_as_the_whole_is(tmp_path, asked):
-    """Names of another list keep their case; only their plurals are known."""
-    names = list(asked)
-    objects = {0: names[:2], 1: names[2:], 2: names[:2], 3: names[2:]}
-    annotations, _ = small_datasets.coco_files(objects, classes=names)
-    (tmp_path / "part.json").write_text(annotations)
-    options = ["--from-annotations", str(tmp_path / "part.json"), "--out", str(tmp_path / "out")]
-    assert cli.main(["build", "pope", *options, "--images-count", "4", "--objects", "2"]) == 0
-    rows = load_dataset(str(tmp_path / "out"), split="test", cache_dir=str(tmp_path / "hf"))
-    assert {row["object"]: row["question"] for row in rows} == asked
 
 
 def test_building_new_questions(table, tmp_path, capsys):
