@@ -5,7 +5,6 @@ import io
 import math
 from pathlib import Path
 
-import numpy as np
 import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,32 +18,16 @@ from halluscope.errors import BuildError
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.signature import keys_of
 from tests import small_datasets
+from tests.fake_judge import Voter
 from tests.scripted_server import reply
 
 TRUE = ["A dog sleeps on a bench.", "A woman holds a red umbrella.", "Two cats on a couch."]
 SAID = ["a dog and a cat on a bench", "a photo of a woman with a dog", ""]
 
 
-class Voter:
-    """A judge that votes by a function of text and noun, and records its questions."""
-
-    stored = False
-
-    def __init__(self, vote, key="voter-1"):
-        self.vote, self.key, self.asked = vote, key, []
-
-    def answer(self, texts, questions, pairs):
-        asked = [(texts[text], questions[question].object) for text, question in pairs.tolist()]
-        self.asked += asked
-        yield np.arange(len(pairs)), np.array([self.vote(*one) for one in asked], dtype=np.int8)
-
-    def close(self):
-        pass
-
-
-def held(text, noun):
+def held(text, question):
     """Vote yes if the true caption contains the word."""
-    return YES if noun in text.lower() else NO
+    return YES if question.object in text.lower() else NO
 
 
 # Given votes: arithmetic alone
@@ -110,7 +93,7 @@ def test_each_noun_is_asked_about_its_own_caption_once():
 
 def test_a_reply_that_is_neither_is_no_no():
     """The judge is unsure about the cat: the cat is not counted, as in the script, and the reply is unreadable."""
-    voter = Voter(lambda text, noun: OTHER if noun == "cat" else held(text, noun))
+    voter = Voter(lambda text, question: OTHER if question.object == "cat" else held(text, question))
     got = compute(["a dog, a cat and a cow"], TRUE[:1], judges=voter)
     assert (got["openchair"], got["undecided"], got["unreadable"]) == (1 / 2, 1 / 3, 1 / 3)
     first = compute(["a dog, a cat and a cow"], TRUE[:1], judges=voter, convention="first")
@@ -125,7 +108,11 @@ def test_several_judges_must_agree():
     """
     votes = {"dog": "yyy", "cat": "nny", "cow": "?ny", "mouse": "?nn"}
     code = {"y": YES, "n": NO, "?": OTHER}
-    judges = [Voter(lambda _, noun, i=i: code[votes[noun][i]], f"voter-{i}") for i in range(3)]
+    judges = []
+    for number in range(3):
+        judges.append(
+            Voter(lambda _, asked, number=number: code[votes[asked.object][number]], f"voter-{number}")
+        )
     said = ["a dog, a cat, a cow and a mouse"]
     all_, most = (compute(said, TRUE[:1], judges=judges, agreement=how) for how in ("unanimous", "majority"))
     assert (all_["openchair"], all_["undecided"], all_["unreadable"]) == (0.0, 3 / 4, 2 / 12)

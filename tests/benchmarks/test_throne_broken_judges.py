@@ -10,34 +10,16 @@ import numpy as np
 import pytest
 
 from halluscope.benchmarks.throne import metric as throne
+from tests.fake_judge import Voter
 
 NAMES = ["dog", "cat", "bus", "chair", "cup", "bicycle", "umbrella", "bench"]
 ONE_QUESTION = ["Is there {a/an} {x} in this image?"]
 IMAGES = 150
 
 
-class Voter:
-    """A judge of the user's own; `says` takes a text and the class asked about."""
-
-    stored = False
-
-    def __init__(self, key, says):
-        self.key = key
-        self.says = says
-
-    def answer(self, texts, questions, pairs):
-        codes = []
-        for text, question in pairs:
-            codes.append(int(self.says(texts[text], questions[question].object)))
-        yield np.arange(len(pairs)), np.array(codes, dtype=np.int8)
-
-    def close(self):
-        pass
-
-
-READER = Voter("reader", lambda text, name: name in text)
-READER_TOO = Voter("reader-too", lambda text, name: name in text)
-YES_TO_ALL = Voter("yes-to-all", lambda text, name: True)
+READER = Voter(lambda text, question: question.object in text, "reader")
+READER_TOO = Voter(lambda text, question: question.object in text, "reader-too")
+YES_TO_ALL = Voter(lambda text, question: True, "yes-to-all")
 
 
 class Made:
