@@ -15,6 +15,7 @@ import halluscope
 from halluscope.benchmarks.amber.data import read_pairs
 from halluscope.benchmarks.amber.metric import METRIC, compute
 from halluscope.benchmarks.amber.words import load_words
+from halluscope.errors import BuildError
 from halluscope.signature import keys_of
 from halluscope.studies.parallel.form import parallel_form
 from tests import small_datasets
@@ -267,6 +268,13 @@ def test_the_builder_finds_synonyms(model, tmp_path):
     built = compute(texts, seen, similar=f"{out}:similar")
     assert (built["chair"], built["signature"]) == (given["chair"], given["signature"])
     assert (given["chair"], compute(texts, seen)["chair"]) == (0.0, 1.0)
+
+
+def test_models_that_know_no_synonyms(tmp_path):
+    spacy.blank("en").to_disk(tmp_path / "bare")
+    for name, message in (("bare", "has no word vectors"), ("missing", "is not a spaCy model")):
+        with pytest.raises(BuildError, match=message):
+            small_datasets.build("amber", tmp_path, vectors=str(tmp_path / name))
 
 
 # Parallel forms

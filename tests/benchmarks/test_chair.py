@@ -9,6 +9,7 @@ import pytest
 
 import halluscope
 from halluscope.benchmarks.chair import metric as chair
+from halluscope.benchmarks.chair import rows
 from halluscope.benchmarks.chair.rows import ground_truth
 from halluscope.building import fetch
 from halluscope.errors import BuildError
@@ -190,9 +191,12 @@ def coco_files(tmp_path) -> tuple[Path, Path]:
     return tmp_path / "instances.json", tmp_path / "captions.json"
 
 
-def test_ground_truth_from_annotations_and_captions(coco_files, class_of):
+def test_ground_truth_from_annotations_and_captions(coco_files, class_of, own):
     got = ground_truth(*coco_files, CaptionReader(class_of))
     assert got == {1: ["person", "bench", "dog"], 2: ["chair"]}
+    instances, captions = map(str, coco_files)
+    loaded = rows.load([instances], captions=captions, **own)
+    assert {image.image_id: list(image.objects) for image in loaded} == got
 
 
 @pytest.mark.parametrize(

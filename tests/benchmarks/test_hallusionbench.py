@@ -235,6 +235,7 @@ def changed(number, **values):
         ({"predictions": ["Yes"] * 11, "references": rows()[1:]}, "but its control .* without one: 2"),
         (changed(0, visual_input=3), "visual_input is 3 in VD with figure_id 0; expected 0"),
         (changed(3, visual_input=1), "visual_input is 1 in VS with figure_id 0"),
+        ({"predictions": ["A."], "references": [rows()[3]], "protocol": "lmms-eval"}, "No question has a"),
     ],
 )
 def test_bad_input_ends_in_its_own_error(metric, bad, message):

@@ -224,6 +224,13 @@ def test_a_claim_counts_once_and_only_if_it_stands_in_the_response():
     assert named["extra_hal"] == 24 / 8 and "-all|" in named["signature"]
 
 
+def test_a_reply_that_counts_other_claims_than_it_quotes_is_unreadable():
+    reply = json.dumps({"verdict": "correct", "extra_claims": 1, "evidence": []})
+    with pytest.warns(UserWarning, match="extra_claims is 1, and evidence has 0"):
+        got = compute(TEXTS, rows(), judge=FakeJudge(lambda *_: reply), max_failed=1, progress=False)
+    assert got["unjudged"] == 1
+
+
 # The authors' prompt
 
 
@@ -342,6 +349,7 @@ def test_bad_image_data(files):
     for bad, message in (
         (known, "says nothing of 1 of the 4 images: image id 102"),
         (known | {"102": {"caption": entry["caption"]}}, "the entry '102' is .*expected image ids"),
+        (known | {"102": "a dog"}, "the entry '102' is .*expected image ids"),
     ):
         (files / "image_data.json").write_text(json.dumps(bad))
         with pytest.raises(BuildError, match=message):

@@ -445,6 +445,16 @@ def test_too_many_failures_are_an_error(case):
         case.compute(RESPONSES, judge, max_failed=0.02)
 
 
+def test_repeats_are_kept_one_by_one(case):
+    """The second time, the judge says the worst of all."""
+    judge = judge_of(lambda prompt, times: obedient(prompt, case.reply(case.verdicts[times - 1])))
+    result = case.compute(RESPONSES, judge, repeats=2)
+    for row in result["per_question"]:
+        for values in row["repeats"].values():
+            assert len(values) == 2
+    assert result["spread"][case.scores[0]][0] < result["spread"][case.scores[0]][1]
+
+
 # Verdicts and rows that are refused
 
 NAN = math.nan

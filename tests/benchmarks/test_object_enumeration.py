@@ -301,10 +301,16 @@ def test_instructions_by_hand(tmp_path: Path) -> None:
         assert [value.count("<image>") for value in values] == [1] + [0] * (len(values) - 1)
 
 
+def test_conversations_are_written_elsewhere(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="is inside the folder to build"):
+        build(tmp_path, conversations=tmp_path / "out" / "train.json")
+
+
 @pytest.mark.parametrize(
     ("samples", "message"),
     [
         ({"id": "a"}, "expected a JSON list"),
+        ([SAMPLES[0] | {"id": None}], "sample 1 is"),
         ([SAMPLES[1], SAMPLES[3]], "None of the 2 samples is about one of the 5 images"),
     ],
 )

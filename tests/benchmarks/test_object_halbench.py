@@ -267,7 +267,7 @@ def test_a_response_that_holds_a_reply():
 
 # The authors' words
 
-SCRIPT = 'prompt_template = """Which {question}\n{answer}?"""\nraise SystemExit("it is not run")\n'
+SCRIPT = 'import os\nprompt_template = """Which {question}\n{answer}?"""\nraise SystemExit("it is not run")\n'
 
 
 @pytest.fixture
@@ -357,6 +357,7 @@ def test_a_file_of_names(command, tmp_path, json_of):
         ([{"image_id": 11, "objects": []}], "image_id 11 is not among the 3 images"),
         ([{"image_id": 10, "objects": []}] * 2, "is the second row on the image 10"),
         ([{"image_id": 10, "objects": []}], "has no row on 2 of the 3 images, such as image_id 20"),
+        ([["dog"]], "expected an object with image_id and objects"),
     ],
 )
 def test_files_of_names_that_do_not_fit(command, lines, message, tmp_path, refused):
@@ -404,6 +405,7 @@ QUESTION = {"image_id": 10, "question": PROMPTS[0]}
         ([{"image_id": 10}], {"10": ["dog"]}, True, "question is None; expected a text"),
         ([QUESTION], {"11": ["dog"]}, True, "says nothing of 1 of the 1 images, such as image_id 10"),
         ([QUESTION], {"10": ["dgo"]}, True, "'dgo' in the image 10 is none of COCO's 80 classes"),
+        ([["dog"]], {"10": ["dog"]}, True, "expected an object with image_id and question"),
     ],
 )
 def test_sources_that_do_not_fit(questions, objects, subset, message, tmp_path):
@@ -411,3 +413,14 @@ def test_sources_that_do_not_fit(questions, objects, subset, message, tmp_path):
     file = write(tmp_path / "questions.jsonl", questions)
     with pytest.raises(BuildError, match=message):
         builder.build(file, out=tmp_path / "out", objects=tmp_path / "objects.json", subset=subset)
+
+
+def test_objects_that_are_missing(tmp_path):
+    file = write(tmp_path / "questions.jsonl", [QUESTION])
+    for options, message in (
+        ({}, "--objects is missing"),
+        ({"objects": tmp_path}, "holds no instances_val2014.json"),
+        ({"objects": file, "synonyms": file}, "leave --synonyms out"),
+    ):
+        with pytest.raises(BuildError, match=message):
+            builder.build(file, out=tmp_path / "out", subset=True, **options)

@@ -10,6 +10,7 @@ import pytest
 from datasets import load_dataset
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image as Pillow
 
 from halluscope import cli, vocabularies
 from halluscope.benchmarks.throne import build as objects365
@@ -139,6 +140,12 @@ def test_the_draw_stays_the_same():
     assert natural_k_shot(classes_of, 2, 4, seed=1) == [0, 8, 9, 13, 19, 20, 26, 30]
 
 
+def test_an_image_that_holds_two_rare_classes_is_swapped_in_once():
+    classes_of = {image: {"common"} for image in range(30)} | {30: {"rare", "rarer"}}
+    drawn = natural_k_shot(classes_of, 2, 3, seed=0)
+    assert len(drawn) == len({*drawn}) == 6 and 30 in drawn
+
+
 # The builder
 
 
@@ -173,6 +180,18 @@ def test_a_sample(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert stats(again)["tables"] == stats(out)["tables"]
 
 
+def test_images_in_patch_folders(folder: Path, tmp_path: Path):
+    for image_id in chosen(folder)[1:]:  # all but one
+        place = tmp_path / "given" / file_name(image_id)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        Pillow.effect_noise((9, 9), image_id % 99).save(place)
+    options = {"images": tmp_path / "given", "with_images": True}
+    with pytest.raises(BuildError, match="1 of the 12 images are not in"):
+        build(folder, tmp_path / "out", **options)
+    rows = load(build(folder, tmp_path / "out", **options, only_images_present=True))
+    assert len(rows) == 11 and rows[0]["image"].size == (9, 9)
+
+
 def _rows(folder: Path, change: Any) -> None:
     rows = (folder / "names.csv").read_text().splitlines()
     (folder / "names.csv").write_text("\n".join(change(rows)))
@@ -182,6 +201,10 @@ BAD = {
     "a category twice": (
         lambda f: _rows(f, lambda rows: [*rows, "1,Person,People"]),
         "row 366 is .*each id and each corrected name once",
+    ),
+    "another version": (
+        lambda f: _rows(f, lambda rows: ["1,Human,Human", *rows[1:]]),
+        "Category 1 is 'Person' in the annotations and 'Human' in the table",
     ),
     "an unknown id": (
         lambda f: (f / "ids.txt").write_text("2000001\n2000002\n"),

@@ -186,6 +186,7 @@ def test_ratings_that_are_none(tmp_path, mean, message):
             r"votes\[0\]\[0\] is 'perhaps'; expected 'yes', 'no' or 'unsure'|expected",
         ),
         ({"votes": [[["dog", "yes"], ["dog", "no"]]]}, r"votes\[0\]\[\d\]: 'dog' has a different vote"),
+        ({"votes": [[[" ", "yes"]]]}, r"votes\[0\]\[0\] is .*expected a noun and a vote"),
         ({"votes": [[]], "nouns": [[]]}, "votes and nouns are given; expected one of them"),
         ({"nouns": ["dog"]}, r"nouns\[0\] is 'dog'; expected a list"),
     ],

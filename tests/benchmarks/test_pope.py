@@ -194,6 +194,12 @@ def test_a_question_file_with_a_bad_row(tmp_path, change, message):
         read_official(official(tmp_path, **change) / "coco_pope_random.json", "random")
 
 
+def test_questions_without_a_label_are_none_of_the_authors(tmp_path):
+    (tmp_path / "coco_pope_random.json").write_text('{"question_id": 1, "image": "a1.jpg"}')
+    with pytest.raises(BuildError, match="line 1: expected question_id, image, text and label"):
+        read_official(tmp_path / "coco_pope_random.json", "random")
+
+
 def test_the_official_files_hold_what_the_spec_says(upstream, tmp_path):
     """Six rows per image, balanced, no absent object among the present ones; two rows repeat a question."""
     out = builder.build(upstream / "pope", out=tmp_path / "out")
@@ -277,6 +283,8 @@ def test_building_new_questions(table, tmp_path, capsys):
     assert cli.main(["build", "pope", *options, "--force"]) == 2
     assert "500 images are asked for" in capsys.readouterr().err
     assert cli.main(["build", "pope", *options, "--force", "--source", str(tmp_path)]) == 2
+    assert cli.main(["build", "pope", *options, "--force", "--objects", "0"]) == 2
+    assert "objects is 0; expected at least 1" in capsys.readouterr().err
 
 
 # The command

@@ -1,6 +1,7 @@
 """pope_c: the grid of all questions, its two configs, and their join, from presence datasets built here."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,7 @@ def test_each_image_is_opened_once(out: Path):
     seen = [(row["image_id"], row["image"].size, row["object"]) for row in rows]
     assert seen == [(i, (i, 8), cls) for i in OBJECTS for cls in CLASSES]
     assert opened == list(OBJECTS)
+    assert [row["image_id"] for row in rows[3:5]] == [10, 20]
 
 
 def test_bad_joins(out: Path):
@@ -166,6 +168,11 @@ def test_a_subset_needs_subset(tmp_path: Path):
     source = throne(tmp_path)
     with pytest.raises(BuildError, match=r"expected to hold 400,000 questions.*found 16 questions"):
         build(source, tmp_path / "out", subset=False)
+    spec = replace(specs.load("pope_c"), expected={"questions": 16, "images": 4, "classes": 4})
+    with pytest.raises(BuildError, match="is a subset or a changed copy of throne_coco; pass --subset"):
+        build(source, tmp_path / "out", subset=False, spec=spec)
+    _change(source, subset=False)
+    assert stats(build(source, tmp_path / "out", subset=False, spec=spec))["subset"] is False
 
 
 def _change(source: Path, **facts: Any) -> None:
