@@ -32,6 +32,12 @@ def build(name: str, folder: Path, **options: Any) -> Path:
     return BUILDS[name](inputs, folder / name, {"subset": True} | options)
 
 
+def write_lines(file: Path, rows: Iterable[Any]) -> Path:
+    """Write rows as JSON lines."""
+    file.write_text("\n".join(map(json.dumps, rows)))
+    return file
+
+
 def pope_file(file: Path, asked: Iterable[tuple[str, str, str]], first: int = 1) -> str:
     """Write POPE's questions as its authors do, of an image, a thing and an answer each; return the file's name."""
     rows = []

@@ -16,6 +16,7 @@ import halluscope
 from halluscope import cli
 from halluscope.signature import data_of, keys_of
 from tests import small_datasets
+from tests.small_datasets import write_lines
 
 SAMPLINGS = ("random", "popular", "adversarial")
 THINGS = {"random": ("dog", "bus"), "popular": ("cat", "person"), "adversarial": ("fork", "knife")}
@@ -48,11 +49,6 @@ def throne(responses, labels: str, **options):
     return halluscope.score("throne", responses, labels, judges="lexical", progress=False, **options)
 
 
-def write(file: Path, rows: list[dict]) -> Path:
-    file.write_text("\n".join(map(json.dumps, rows)))
-    return file
-
-
 def test_a_prompt_that_has_a_name_is_in_the_signature(pope, tmp_path):
     def signed(*names: str) -> dict[str, str]:
         rows = [
@@ -79,7 +75,7 @@ LABELS = [(True, False), (1, 0), (1.0, 0.0), ("1", "0"), ("1.0", "0.0"), ("True"
 def test_labels_are_read_as_yes_and_no(labels, pope, capsys):
     """By themselves, POPE's parsers read each of these texts as "yes"."""
     rows = [{"question_id": number, "pred": label} for number, label in enumerate(labels, 1)]
-    file, dataset = write(pope / "mine.jsonl", rows), questions(pope, "random")
+    file, dataset = write_lines(pope / "mine.jsonl", rows), questions(pope, "random")
     assert (
         cli.main(
             ["score", "pope", "--responses", str(file), "--dataset", *dataset, "--out", str(pope / "run")]
@@ -101,7 +97,7 @@ def test_labels_are_read_as_yes_and_no(labels, pope, capsys):
 def forms(folder: Path) -> dict[str, Path]:
     """The same responses in each form."""
     rows = [{"image_id": i, "response": text} for i, text in SAID.items()]
-    write(folder / "lines.jsonl", rows)
+    write_lines(folder / "lines.jsonl", rows)
     (folder / "list.json").write_text(json.dumps(rows))
     (folder / "by_id.json").write_text(json.dumps(SAID))
     (folder / "by_id_indented.json").write_text(json.dumps(SAID, indent=2))
@@ -123,7 +119,7 @@ def forms(folder: Path) -> dict[str, Path]:
     for row in (["id", "prediction"], *([float(i), text] for i, text in SAID.items())):
         book.active.append(row)
     book.save(folder / "sheet.xlsx")
-    write(
+    write_lines(
         folder / "files.jsonl",
         [{"image": f"val2017/{i:012}.jpg", "answer": text} for i, text in SAID.items()],
     )

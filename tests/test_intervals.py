@@ -77,19 +77,6 @@ def test_few_predictions_tell_little():
     assert result["interval"]["precision"] == pytest.approx(clopper_pearson(3, 3))
 
 
-@pytest.mark.parametrize(("share", "rows"), [(0.99, 50), (0.99, 100), (0.995, 300), (0.8, 30)])
-def test_the_interval_holds(rng, share, rows, times=300):
-    held = 0
-    width = []
-    for _ in range(times):
-        value, (low, high) = accuracy(rng.random(rows) < share)
-        held += low <= share <= high
-        expected = clopper_pearson(round(value * rows), rows)
-        width.append((high - low) / (expected[1] - expected[0]))
-    assert held / times >= 0.93
-    assert np.mean(width) < 1.2
-
-
 def test_the_interval_of_clustered_rows_holds(rng, times=200):
     """30 images x 6 questions, hard and easy images: POPE's accuracy and F1 of 0.9."""
     held = np.zeros(2)

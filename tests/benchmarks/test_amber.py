@@ -91,17 +91,6 @@ def test_a_synonym_saves_a_word_that_people_imagine():
     assert keys_of(got["signature"])["similar"].startswith("similar-1-")
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("A dog can be seen on the grass, and you can see a can and two cans.", "dog grass can can"),
-        ("They watch a woman who skis; people watch them ski.", "woman people"),
-    ],
-)
-def test_only_nouns_are_mentions(text, found):
-    assert compute([text], [described()], per_row=True)["per_row"][0]["mentions"] == found.split()
-
-
 @given(
     st.lists(st.sampled_from(sorted(WORDS.known)), max_size=12),
     st.lists(st.sampled_from(sorted(WORDS.also)), min_size=1, max_size=6),

@@ -218,16 +218,6 @@ def test_instances_of_another_vocabulary(coco_files, class_of):
         ground_truth(*coco_files, CaptionReader(class_of))
 
 
-def test_the_command_with_labels(own, tmp_path, json_of):
-    rows = [{"image_id": 1, "caption": "A dog and a cat."}, {"image_id": 2, "caption": "A chair."}]
-    (tmp_path / "mine.json").write_text(json.dumps(rows))
-    (tmp_path / "labels.json").write_text(json.dumps({1: ["dog"], 2: ["chair", "cup"]}))
-    command = ["score", "chair", "--responses", tmp_path / "mine.json"]
-    command += ["--synonyms", own["synonyms"], "--allow-other-synonyms"]
-    (result,) = json_of(*command, "--dataset", tmp_path / "labels.json")
-    assert (result["chair_i"], result["chair_s"], result["recall"]) == (1 / 3, 1 / 2, 2 / 3)
-
-
 # What the published script's tagger takes for something else, by image id: (too many mentions, too few).
 DIFFERENT = {
     178807: ("skateboard", ""),

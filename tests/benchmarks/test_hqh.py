@@ -17,6 +17,7 @@ from halluscope.benchmarks.hqh.metric import compute
 from halluscope.errors import BuildError, JudgingFailed
 from tests import small_datasets
 from tests.fake_judge import FakeJudge
+from tests.small_datasets import write_lines
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 TRUTHS = ("Red.", "Two.", "Blue.", "Running.", "A tree.", "The left one.", "At night.", "STOP.")
@@ -359,20 +360,15 @@ def test_bad_image_data(files):
 # Files
 
 
-def write(file, lines):
-    file.write_text("\n".join(map(json.dumps, lines)))
-    return str(file)
-
-
 def test_files_of_verdicts(files, ran):
     """The first response is wrong, and was not searched for claims: main 1/8, overall 0 of 7."""
     responses = [{"id": row["id"], "response": text} for row, text in zip(rows(), TEXTS, strict=True)]
     lines = [{"id": row["id"]} | judged(True) for row in rows()]
     lines[0] |= judged(False, None)
-    file = write(files / "judged.jsonl", lines)
+    file = write_lines(files / "judged.jsonl", lines)
     got = halluscope.score("hqh", responses, str(files / "HQH.json"), ratings=file)
     assert (got["main_hal"], got["overall_hal"], got["unjudged"]) == (1 / 8, 0.0, 0.0)
-    mine = write(files / "mine.jsonl", responses)
+    mine = write_lines(files / "mine.jsonl", responses)
     command = ["score", "hqh", "--responses", mine, "--dataset", files / "HQH.json", "--ratings", file]
     assert "overall covers only the 7 of 8 judged responses" in ran(*command).out
 

@@ -5,7 +5,6 @@ import math
 from itertools import permutations
 from pathlib import Path
 
-import evaluate
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,17 +19,12 @@ from halluscope.stats.ratios import wilson
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
-def metric():
-    return evaluate.load(str(ROOT / "metrics" / "hqm"))
-
-
-def test_worked_by_hand(metric):
+def test_worked_by_hand():
     """Scores 1 2 3 4 and 1 3 2 4: deviations -1.5 -.5 .5 1.5 and -1.5 .5 -.5 1.5.
 
     Pearson (2.25 - .25 - .25 + 2.25) / 5 = 0.8; Spearman 1 - 6 * 2 / (4 * 15) = 0.8; Kendall (5 - 1) / 6.
     """
-    got = metric.compute(predictions=[1, 2, 3, 4], references=[10, 30, 20, 40], indicator="parallel_forms")
+    got = hqm.compute(predictions=[1, 2, 3, 4], references=[10, 30, 20, 40], indicator="parallel_forms")
     assert (got["pearson"], got["spearman"], got["kendall"]) == pytest.approx((0.8, 0.8, 4 / 6))
     assert got["models"] == 4 and got["undefined"] is None
     assert got["interval"]["pearson"] == (got["low"], got["high"])
@@ -49,11 +43,11 @@ def test_chance_is_a_count_of_orders(pairs):
     assert by_chance(x, y) == pytest.approx(np.mean([order >= found - 1e-9 for order in orders]))
 
 
-def test_constant_scores_are_undefined_and_said_so(metric):
+def test_constant_scores_are_undefined_and_said_so():
     with pytest.warns(
         UserWarning, match="All second scores are 0.5: a correlation with a constant is undefined"
     ):
-        got = metric.compute(predictions=[1, 2, 3], references=[0.5, 0.5, 0.5], indicator="criterion")
+        got = hqm.compute(predictions=[1, 2, 3], references=[0.5, 0.5, 0.5], indicator="criterion")
     assert "All second scores are 0.5" in got["undefined"]
     assert all(math.isnan(got[name]) for name in ("pearson", "spearman", "kendall", "low", "high", "chance"))
 
@@ -75,9 +69,9 @@ def test_bad_input(first, second, options, message):
 # Content validity
 
 
-def test_content_validity(metric):
+def test_content_validity():
     """84 of 100, as the paper's POPE. Wilson by hand with z = 1.96: middle (0.84 + 0.019208) / 1.038416."""
-    got = metric.compute(predictions=[1] * 84 + [0] * 16, indicator="content")
+    got = hqm.compute(predictions=[1] * 84 + [0] * 16, indicator="content")
     assert (got["content"], got["valid"], got["rows"]) == (0.84, 84, 100)
     middle, half = 0.859208 / 1.038416, math.sqrt(0.84 * 0.16 * 0.038416 + 0.038416**2 / 4) / 1.038416
     assert (got["low"], got["high"]) == pytest.approx((middle - half, middle + half), abs=1e-5)

@@ -9,7 +9,6 @@ sent word for word, each reply about such a response is unreadable, and counted,
 
 import itertools
 import json
-import math
 import re
 import unicodedata
 from collections.abc import Callable
@@ -457,7 +456,6 @@ def test_repeats_are_kept_one_by_one(case):
 
 # Verdicts and rows that are refused
 
-NAN = math.nan
 GIVEN = [
     ("hqh", ("extra_claims", {"correct": True, "extra_claims": 10**30})),
     ("hqh", ("'correct' and 'extra_claims'", {"correct": True})),

@@ -17,6 +17,7 @@ from halluscope.errors import BuildError, JudgingFailed
 from tests import small_datasets
 from tests.fake_judge import FakeJudge
 from tests.scripted_server import reply
+from tests.small_datasets import write_lines
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 
@@ -53,11 +54,6 @@ def reviews(*pairs):
     return lines
 
 
-def write(file, lines):
-    file.write_text("\n".join(map(json.dumps, lines)))
-    return file
-
-
 # Sums
 
 
@@ -81,15 +77,15 @@ def test_what_the_authors_script_could_not_read(tmp_path):
     lines[2] |= {"content": "Assistant 1: 9, Assistant 2: 3", "tuple": [-1, -1]}
     result = compute(TEXTS, rows(), ratings=lines)
     assert result["score"] == pytest.approx(100 * 21 / 23) and result["unreadable"] == 1 / 4
-    scored = from_files(tmp_path, write(tmp_path / "reviews.jsonl", lines))
+    scored = from_files(tmp_path, write_lines(tmp_path / "reviews.jsonl", lines))
     assert (scored["score"], scored["unreadable"]) == (result["score"], 1 / 4)
 
 
 def from_files(folder, ratings, **options):
     """Score the responses of these tests by a file of ratings."""
-    dataset = write(folder / "rows.jsonl", rows())
+    dataset = write_lines(folder / "rows.jsonl", rows())
     answers = [{"question_id": number, "text": text} for number, text in enumerate(TEXTS)]
-    mine = write(folder / "mine.jsonl", answers)
+    mine = write_lines(folder / "mine.jsonl", answers)
     return halluscope.score("llava_bench", mine, dataset, ratings=ratings, **options)
 
 
@@ -141,7 +137,7 @@ def test_files_that_do_not_belong_together(file, change, message, tmp_path):
     }
     files[file] |= change
     for name, content in files.items():
-        write(tmp_path / f"{name}.jsonl", [content])
+        write_lines(tmp_path / f"{name}.jsonl", [content])
     with pytest.raises(BuildError, match=message):
         builder.build(tmp_path, out=tmp_path / "out", subset=True)
 
@@ -156,7 +152,7 @@ def test_a_reply_without_its_pair(tmp_path):
         del line["tuple"]
     lines[3]["content"] = "Assistant 1 gets 7 and Assistant 2 gets 7."
     with pytest.warns(UserWarning, match="1 of the 4 texts in ratings .* the first line of a reply"):
-        result = from_files(tmp_path, write(tmp_path / "reviews.jsonl", lines))
+        result = from_files(tmp_path, write_lines(tmp_path / "reviews.jsonl", lines))
     assert result["score"] == pytest.approx(100 * 17 / 26) and result["unreadable"] == 1 / 4
     assert "judge:given,authors-1-" in result["signature"]
 
@@ -172,7 +168,7 @@ def test_reviews_that_do_not_fit(change, message, tmp_path):
     lines = reviews((8, 6), (9, 8), (9, 3), (7, 7))
     lines[0] |= change
     with pytest.raises(ValueError, match=message):
-        from_files(tmp_path, write(tmp_path / "reviews.jsonl", lines))
+        from_files(tmp_path, write_lines(tmp_path / "reviews.jsonl", lines))
 
 
 # GPT-4V by OPERA's prompt
@@ -193,7 +189,7 @@ UNREAD_OF_OPERA = [seen("7", "6 9"), seen("0 8", "6 9"), seen("7 8", "6 9\nAccur
 
 def opera(tmp_path, replies):
     lines = [{"id": number, "content": reply} for number, reply in enumerate(replies)]
-    return write(tmp_path / "gpt4v.jsonl", lines)
+    return write_lines(tmp_path / "gpt4v.jsonl", lines)
 
 
 def test_operas_aspects(tmp_path):
@@ -223,7 +219,7 @@ def rule(tmp_path, monkeypatch):
     prompt = "Rate both.\nFirst a line with two numbers."
     rules = {name: {"role": "Assistant", "prompt": prompt} for name in reading.RULES}
     monkeypatch.setattr(reading, "RULE_SHA256", hashlib.sha256(prompt.encode()).hexdigest())
-    return write(tmp_path / "rule.json", [rules])
+    return write_lines(tmp_path / "rule.json", [rules])
 
 
 def test_the_authors_prompt(rule, serve):
@@ -244,11 +240,11 @@ def test_another_rule_is_refused(rule):
     asked = {"judge": NOBODY, "prompts": "authors"}
     rules = json.loads(rule.read_text())
     rules["llava_bench_detail"]["prompt"] += " Be kind."
-    write(rule, [rules])
+    write_lines(rule, [rules])
     with pytest.raises(ValueError, match="the prompt llava_bench_detail is not the authors'"):
         compute(TEXTS, rows(), **asked, rule=rule)
     for content in ([], {"llava_bench_conv": "Rate both."}):
-        write(rule, [content])
+        write_lines(rule, [content])
         with pytest.raises(ValueError, match="has no prompt llava_bench_conv"):
             compute(TEXTS, rows(), **asked, rule=rule)
 

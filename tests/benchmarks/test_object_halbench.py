@@ -25,6 +25,7 @@ from tests import small_datasets
 from tests.benchmarks.test_judged import judge_of
 from tests.fake_judge import obedient
 from tests.scripted_server import reply
+from tests.small_datasets import write_lines
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 
@@ -332,19 +333,14 @@ def command(tmp_path, listed):
     lines = []
     for number, text in enumerate(TEXTS[:3], 1):
         lines.append({"image_id": number * 10, "answer": text})
-    file = write(tmp_path / "mine.jsonl", lines)
+    file = write_lines(tmp_path / "mine.jsonl", lines)
     command = ["score", "object_halbench", "--responses", str(file), "--dataset", str(small)]
     return [*command, "--synonyms", str(listed), "--allow-other-synonyms"]
 
 
-def write(file, lines):
-    file.write_text("\n".join(map(json.dumps, lines)))
-    return file
-
-
 def test_a_file_of_names(command, tmp_path, json_of):
     lines = [{"image_id": "30", "objects": ["dog"]}, {"image_id": 10, "objects": ["cup", "bus"]}]
-    file = write(tmp_path / "names.jsonl", [*lines, {"image_id": 20, "objects": None}])
+    file = write_lines(tmp_path / "names.jsonl", [*lines, {"image_id": 20, "objects": None}])
     (result,) = json_of(*command, "--objects", file)
     assert (result["chair_s_refine"], result["chair_i"]) == (0.5, 1 / 3)
     assert result["unreadable"] == pytest.approx(1 / 3)
@@ -361,7 +357,7 @@ def test_a_file_of_names(command, tmp_path, json_of):
     ],
 )
 def test_files_of_names_that_do_not_fit(command, lines, message, tmp_path, refused):
-    file = write(tmp_path / "names.jsonl", lines)
+    file = write_lines(tmp_path / "names.jsonl", lines)
     assert message in refused(*command, "--objects", file)
 
 
@@ -383,7 +379,7 @@ def coco(tmp_path) -> Path:
 def test_built_from_cocos_folder(coco, upstream, tmp_path):
     questions = [{"image_id": number, "question": PROMPTS[number]} for number in (2, 1)]
     out = builder.build(
-        write(tmp_path / "questions.jsonl", questions),
+        write_lines(tmp_path / "questions.jsonl", questions),
         out=tmp_path / "out",
         objects=coco,
         synonyms=upstream / "object_halbench/synonyms_refine.txt",
@@ -410,13 +406,13 @@ QUESTION = {"image_id": 10, "question": PROMPTS[0]}
 )
 def test_sources_that_do_not_fit(questions, objects, subset, message, tmp_path):
     (tmp_path / "objects.json").write_text(json.dumps(objects))
-    file = write(tmp_path / "questions.jsonl", questions)
+    file = write_lines(tmp_path / "questions.jsonl", questions)
     with pytest.raises(BuildError, match=message):
         builder.build(file, out=tmp_path / "out", objects=tmp_path / "objects.json", subset=subset)
 
 
 def test_objects_that_are_missing(tmp_path):
-    file = write(tmp_path / "questions.jsonl", [QUESTION])
+    file = write_lines(tmp_path / "questions.jsonl", [QUESTION])
     for options, message in (
         ({}, "--objects is missing"),
         ({"objects": tmp_path}, "holds no instances_val2014.json"),

@@ -6,7 +6,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import evaluate
 import numpy as np
 import pytest
 from datasets import load_dataset
@@ -14,6 +13,7 @@ from datasets import load_dataset
 from halluscope import cli
 from halluscope.benchmarks.pope import build as building
 from halluscope.benchmarks.pope.build import irregular
+from halluscope.benchmarks.pope.metric import compute
 from halluscope.benchmarks.pope.rows import SAMPLINGS, read_official, unique_questions
 from halluscope.errors import BuildError
 from halluscope.judging.votes import NO, OTHER, YES
@@ -22,6 +22,7 @@ from halluscope.reading.coco import CocoTable
 from halluscope.responses import parsers as replies
 from halluscope.signature import keys_of
 from tests import small_datasets
+from tests.small_datasets import write_lines
 from tests.test_frozen import unpacked
 
 ROOT = Path(__file__).parents[2]
@@ -33,11 +34,6 @@ REFERENCES = [
 
 
 builder = small_datasets.builder("pope")
-
-
-@pytest.fixture(scope="module")
-def metric():
-    return evaluate.load(str(ROOT / "metrics" / "pope"))
 
 
 # How a reply is read
@@ -77,16 +73,16 @@ def test_each_rule(reply, expected):
 
 
 @pytest.mark.parametrize("reply", ["no " * 50_000, "there is a not " * 20_000, "?" * 99_999, "a\x00no", "🐕"])
-def test_replies_that_want_to_do_harm(metric, reply):
+def test_replies_that_want_to_do_harm(reply):
     for parser in replies.PARSERS:
-        assert metric.compute(predictions=[reply], references=["no"], parser=parser)["rows"] == 1
+        assert compute(predictions=[reply], references=["no"], parser=parser)["rows"] == 1
 
 
 # The metric
 
 
-def test_the_official_scripts_numbers(metric):
-    got = metric.compute(predictions=PREDICTIONS, references=REFERENCES)
+def test_the_official_scripts_numbers():
+    got = compute(predictions=PREDICTIONS, references=REFERENCES)
     assert {name: got[name] for name in GOLDEN["expected"]} == pytest.approx(GOLDEN["expected"], abs=1e-9)
     assert got["unparsed"] == 0.0
 
@@ -109,8 +105,8 @@ COUNTED = [
 
 
 @pytest.mark.parametrize(("options", "expected"), COUNTED)
-def test_what_becomes_of_an_unread_response(metric, options, expected):
-    got = metric.compute(predictions=SIX, references=TRUE, per_question=True, **options)
+def test_what_becomes_of_an_unread_response(options, expected):
+    got = compute(predictions=SIX, references=TRUE, per_question=True, **options)
     assert tuple(got[name] for name in ("accuracy", "precision", "recall", "yes_ratio")) == expected
     assert (got["unparsed"], got["rows"]) == (2 / 6, 6)
     for name in ("accuracy", "yes_ratio"):
@@ -121,9 +117,9 @@ def test_what_becomes_of_an_unread_response(metric, options, expected):
     assert keys_of(got["signature"]).get("convention", own) == named
 
 
-def test_means_over_classes(metric):
+def test_means_over_classes():
     """dog: P 1/2, R 1; cat: never a yes, so no precision, R 0; cow: never present, P 0."""
-    got = metric.compute(
+    got = compute(
         predictions=["Yes", "Yes", "No", "No", "Yes"],
         references=["yes", "no", "yes", "no", "no"],
         objects=["dog", "dog", "cat", "cat", "cow"],
@@ -136,11 +132,11 @@ def test_means_over_classes(metric):
     assert np.isnan(got["classes"]["cat"]["precision"])
 
 
-def test_each_sampling_is_scored_as_if_alone(metric):
+def test_each_sampling_is_scored_as_if_alone():
     sampling = [SAMPLINGS[i % 3] for i in range(len(PREDICTIONS))]
-    got = metric.compute(predictions=PREDICTIONS, references=REFERENCES, sampling=sampling)
+    got = compute(predictions=PREDICTIONS, references=REFERENCES, sampling=sampling)
     for i, name in enumerate(SAMPLINGS):
-        alone = metric.compute(predictions=PREDICTIONS[i::3], references=REFERENCES[i::3])
+        alone = compute(predictions=PREDICTIONS[i::3], references=REFERENCES[i::3])
         del alone["signature"]
         for counted in ("thoughts", "unfinished_thoughts"):  # of all
             assert alone.pop(counted) == got[counted] == 0
@@ -157,9 +153,9 @@ def test_each_sampling_is_scored_as_if_alone(metric):
         ({"per_class": True}, "per_class needs objects"),
     ],
 )
-def test_bad_input_ends_in_its_own_error(metric, bad, message):
+def test_bad_input_ends_in_its_own_error(bad, message):
     with pytest.raises(ValueError, match=message):
-        metric.compute(**({"predictions": ["Yes"], "references": ["yes"]} | bad))
+        compute(**({"predictions": ["Yes"], "references": ["yes"]} | bad))
 
 
 # Official files
@@ -299,12 +295,8 @@ def files(tmp_path):
         for number, row in enumerate(map(json.loads, lines)):
             about = {"question_id": row["question_id"], "sampling": sampling, "image": row["image"]}
             answers.append(about | {"text": "Yes, there is." if number % 3 else "No"})
-    write(tmp_path / "mine.jsonl", reversed(answers))
+    write_lines(tmp_path / "mine.jsonl", reversed(answers))
     return tmp_path
-
-
-def write(file: Path, rows: Any) -> None:
-    file.write_text("\n".join(map(json.dumps, rows)))
 
 
 def score(files, *options, responses="mine.jsonl", samplings=SAMPLINGS):
@@ -331,11 +323,11 @@ def test_ids_that_other_files_share_are_said_to_be_all_that_is_known(files, caps
     """Each file of POPE numbers its questions from 1: with ids alone, responses to COCO score on GQA too."""
     rows = [json.loads(row) for row in (files / "coco_pope_random.json").read_text().splitlines()]
     ids = [{"question_id": row["question_id"], "response": "Yes", **states} for row in rows]
-    write(files / "ids.jsonl", ids)
+    write_lines(files / "ids.jsonl", ids)
     assert score(files, responses="ids.jsonl", samplings=["random"]) == 0
     assert "ids: they state neither question nor image, and other files have" in capsys.readouterr().err
     for column, said in [("image", "image"), ("prompt", "text")]:
         told = [one | {column: row[said]} for one, row in zip(ids, rows, strict=True)]
-        write(files / "ids.jsonl", told)
+        write_lines(files / "ids.jsonl", told)
         assert score(files, responses="ids.jsonl", samplings=["random"]) == 0
         assert "neither question nor image" not in capsys.readouterr().err

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy import stats
 
 from halluscope.benchmarks.throne.metric import compute
 
@@ -67,16 +66,3 @@ def test_an_absent_object_may_be_ignored_or_denied_alike(table, all_average):
     denied = np.where((labels == -1) & ~present, 0, labels)
     got = scored(labels, present, all_average=all_average)
     assert scored(denied, present, all_average=all_average) == pytest.approx(got, nan_ok=True)
-
-
-def test_the_interval_of_a_share(rng):
-    """Precision of n independent cells: Clopper and Pearson."""
-    n = 2000
-    present = rng.random(n) < 0.7
-    references = [["thing"] if there else [] for there in present]
-    votes = np.ones((n, 1, 1), np.int8)
-    got = compute([""] * n, references, vocabulary=["thing"], votes=votes, bootstrap=1)
-    right = int(present.sum())
-    ends = stats.beta.ppf([0.025, 0.975], [right, right + 1], [n - right + 1, n - right])
-    assert got["interval"]["precision_all"] == pytest.approx(tuple(ends))
-    assert got["signature"].rpartition("|")[0].endswith("|interval:0.95,jackknife-beta,images")

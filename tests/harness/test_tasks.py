@@ -25,7 +25,7 @@ from halluscope.responses import reading
 from halluscope.signature import data_of
 from tests.files.disk import content, full
 from tests.harness import data as harness_data
-from tests.small_datasets import needs
+from tests.small_datasets import needs, write_lines
 
 
 @pytest.fixture(autouse=True)
@@ -34,8 +34,6 @@ def _set(data, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv(sources.DATASETS, str(data))
     monkeypatch.delenv(TASKS, raising=False)
-
-
 
 
 # The task files
@@ -275,11 +273,6 @@ OF_LMMS_EVAL = {
 }
 
 
-def write(file: Path, rows: list[Any]) -> Path:
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return file
-
-
 def read(file: Path) -> reading.Responses:
     """The samples as responses to POPE's questions."""
     (responses,) = reading.read([file], reading.Reading(("pope", "pope_c")))
@@ -288,7 +281,7 @@ def read(file: Path) -> reading.Responses:
 
 def test_samples_of_either_harness_become_answers(tmp_path):
     for made in (sample(), OF_LMMS_EVAL):
-        responses = read(write(tmp_path / "samples.jsonl", [made]))
+        responses = read(write_lines(tmp_path / "samples.jsonl", [made]))
         assert responses.sampled and responses.name == "samples"
         assert responses.table.where[0].endswith("samples.jsonl, line 1")
         row = responses.table.row(0)
@@ -307,4 +300,4 @@ def test_bad_samples(tmp_path):
         ([sample(filtered_resps=["Yes.", "No."])], r"is \['Yes.', 'No.'\]; expected the LVLM's text"),
     ):
         with pytest.raises(ValueError, match=said):
-            read(write(tmp_path / "samples.jsonl", rows))
+            read(write_lines(tmp_path / "samples.jsonl", rows))

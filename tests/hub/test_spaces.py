@@ -18,7 +18,6 @@ from halluscope.benchmarks.throne import metric as throne
 from halluscope.hub import contents
 from halluscope.hub.space import Page, as_lines, page
 from halluscope.paths import PACKAGE, checkout, share
-from halluscope.signature import data_of
 from tests.small_datasets import needs
 
 NAMES = contents.metrics()
@@ -138,25 +137,6 @@ def elements(html: str) -> list[tuple[str, dict[str, str]]]:
     parser.handle_starttag = lambda tag, attributes: found.append((tag, dict(attributes)))
     parser.feed(html)
     return found
-
-
-def test_over_http(served):
-    from gradio_client import Client
-
-    client = Client(served, verbose=False, analytics_enabled=False)
-
-    def score(*pasted):
-        return client.predict(*pasted, "coco", api_name="/score")
-
-    message, texts, chart, figures, each, signature = score("A dog.", '["dog"]')
-    assert ["precision_all", "1.0000"] in figures["data"] and not message
-    data = data_of("coco", [["", "dog"]])
-    assert signature.startswith(f"throne|data:{data}|responses:given|judges:lexical-5")
-    assert each["headers"] == ["line", "found", "hallucinated", "missed"]
-    assert each["data"] == [["1", "dog", "", ""]]
-    assert "dog: found" in texts and chart.startswith("<figure")
-    message, texts, chart, *_ = score("A", "\n\n")
-    assert "There are 1 predictions and 2" in message and not texts and not chart
 
 
 @pytest.mark.long
