@@ -102,8 +102,8 @@ def plain(hint: Any, value: Any) -> Any:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("benchmark", "parameter"), EACH)
-def test_odd_values(benchmark, parameter, tmp_path):
-    call = malformed.call(benchmark, tmp_path)
+def test_odd_values(benchmark, parameter):
+    call = malformed.call(benchmark)
     hint = call.hints[parameter]
     for name, value in malformed.odd():
         if value is None and fits(hint, None):  # as if it were left out
@@ -115,8 +115,8 @@ def test_odd_values(benchmark, parameter, tmp_path):
 
 
 @pytest.mark.parametrize(("benchmark", "parameter"), LISTS)
-def test_lists_in_other_forms(benchmark, parameter, tmp_path):
-    call = malformed.call(benchmark, tmp_path)
+def test_lists_in_other_forms(benchmark, parameter):
+    call = malformed.call(benchmark)
     values = call.lists[parameter]
     expected = repr(call.with_(**{parameter: values}))
     for name, make in SAME.items():
@@ -145,8 +145,8 @@ def error_of(run: Any, **arguments: Any) -> str:
 
 
 @pytest.mark.parametrize("benchmark", ALL, ids=lambda one: one.name)
-def test_lists_in_other_forms_in_a_batch(benchmark, tmp_path):
-    call = malformed.call(benchmark, tmp_path)
+def test_lists_in_other_forms_in_a_batch(benchmark):
+    call = malformed.call(benchmark)
     metric = evaluate.load(str(share("metrics", benchmark.name)))
     options = {name: value for name, value in call.given.items() if name not in ("predictions", "references")}
     rows = {name: call.given[name] for name in ("predictions", "references")}
@@ -179,7 +179,7 @@ def test_the_door(benchmark, tmp_path):
     ]
     own = [option.name for option in benchmark.options]
     shown = {name: value for name, value in example(benchmark)[2].items() if name in own}
-    shown |= offline(benchmark, tmp_path)
+    shown |= offline(benchmark)
     given = {"name": benchmark.name, "responses": responses, "dataset": built, **shown}
     assert halluscope.score(**given)["signature"]
     hints = {"name": str, "responses": Any, "dataset": Any} | typing.get_type_hints(MatchingOptions)

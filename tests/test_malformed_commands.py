@@ -83,10 +83,10 @@ def _good(benchmark: Benchmark, folder: Path) -> tuple[list[str], Path]:
     responses = folder / "mine.jsonl"
     responses.write_bytes(malformed_files.lines(said))
     source = f"{built}:{config}" if config else str(built)
-    return ["score", benchmark.name, "--dataset", source, "--json", *_offline(benchmark, folder)], responses
+    return ["score", benchmark.name, "--dataset", source, "--json", *_offline(benchmark)], responses
 
 
-def _offline(benchmark: Benchmark, folder: Path) -> list[str]:
+def _offline(benchmark: Benchmark) -> list[str]:
     """Return the options with which a benchmark needs no language model and no network."""
     page = space.page(benchmark.name)
     offered = {option.name for option in benchmark.options}
@@ -95,11 +95,7 @@ def _offline(benchmark: Benchmark, folder: Path) -> list[str]:
         if name in offered and isinstance(value, str | int | float) and not isinstance(value, bool):
             words += [f"--{name.replace('_', '-')}", str(value)]
     if "synonyms" in offered:
-        from halluscope.vocabularies import load
-
-        file = folder / "synonyms.txt"
-        file.write_text("\n".join(load("coco").classes))
-        words = ["--synonyms", str(file), "--allow-other-synonyms"]
+        words = ["--synonyms", "names"]
     return words
 
 

@@ -42,9 +42,9 @@ def asked_for_all(benchmark: Any) -> dict[str, Any]:
 
 
 @each_benchmark
-def test_the_result_of_a_metric(benchmark: Any, tmp_path: Any) -> None:
+def test_the_result_of_a_metric(benchmark: Any) -> None:
     predictions, references, options = example(benchmark)
-    options |= offline(benchmark, tmp_path) | asked_for_all(benchmark)
+    options |= offline(benchmark) | asked_for_all(benchmark)
     if benchmark.name == "pope":
         options |= {"objects": ["dog"] * len(predictions), "sampling": ["random"] * len(predictions)}
     result = benchmark.compute(predictions, references, **options)

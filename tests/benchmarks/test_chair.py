@@ -22,38 +22,10 @@ from tests import small_datasets
 ROOT = Path(__file__).parents[2]
 COCO = load("coco").classes
 
-# A list of our own: COCO's names, and some words more.
-WORDS = {
-    "person": ["man", "woman", "baby", "adult", "passenger", "cop"],
-    "airplane": ["plane", "jet"],
-    "bear": ["panda"],
-    "bicycle": ["bike"],
-    "chair": ["seat"],
-    "dining table": ["table"],
-    "oven": ["stove"],
-    "skis": ["ski"],
-    "tie": ["bow", "bow tie"],
-    "tv": ["monitor"],
-    "cell phone": ["phone", "smartphone"],
-    "traffic light": ["street light"],
-}
-
 
 @pytest.fixture
-def listed(tmp_path) -> Path:
-    file = tmp_path / "words.txt"
-    file.write_text("\n".join(", ".join([name, *WORDS.get(name, [])]) for name in COCO))
-    return file
-
-
-@pytest.fixture
-def class_of(listed) -> dict[str, str]:
-    return synonyms.load(listed, allow_other=True).class_of
-
-
-@pytest.fixture
-def own(listed) -> dict:
-    return {"synonyms": listed, "allow_other_synonyms": True}
+def class_of(own) -> dict[str, str]:
+    return synonyms.load(own["synonyms"], allow_other=True).class_of
 
 
 @pytest.mark.parametrize(
@@ -169,12 +141,12 @@ def test_the_class_names_alone(tmp_path):
         chair.compute(texts, objects, synonyms="names", allow_other_synonyms=True)
 
 
-def test_the_official_list_is_fetched_and_checked(listed, monkeypatch):
+def test_the_official_list_is_fetched_and_checked(own, monkeypatch):
     asked = []
 
     def download(source, option):
         asked.append((source.url, source.sha256, option))
-        return listed
+        return own["synonyms"]
 
     monkeypatch.setattr(fetch, "download", download)
     with pytest.raises(ValueError, match="is not CHAIR's synonym list"):

@@ -79,43 +79,9 @@ class Case:
         return get_benchmark(self.benchmark).compute(RESPONSES[:1] * len(verdicts), references, **options)
 
 
-def hqh_reply(verdict):
-    return json.dumps({"verdict": verdict, "extra_claims": 0, "evidence": []})
-
-
-def haloquest_reply(verdict):
-    return json.dumps({"point": "It names dogs.", "verdict": verdict})
-
-
-def haloquest_authors_reply(verdict):
-    points = (
-        "sentence_interpret_model_response_main_point",
-        "sentence_interpret_groundtruth_response_main_point",
-    )
-    return json.dumps(
-        {**dict.fromkeys(points, "It names dogs."), "is_prediction_correct": verdict == "correct"}
-    )
-
-
-def mmhal_reply(rating):
-    return json.dumps({"analysis": "It names dogs.", "rating": rating})
-
-
-def mmhal_words(rating):
-    return f"It names dogs.\nRating: {rating}"
-
-
-def gavie_reply(score):
-    return json.dumps({"reason": "It names dogs.", "relevancy": score, "accuracy": score})
-
-
 def gavie_words(score):
     part = f"score of the answer1: {score}\nreason: It names dogs."
     return f"Relevancy:\n{part}\n\nAccuracy:\n{part}"
-
-
-def llava_reply(rating):
-    return json.dumps({"reason": "It names dogs.", "first_rating": 5, "second_rating": rating})
 
 
 def hallusion_rows():
@@ -132,28 +98,7 @@ WORDS = ("correct", "incorrect")
 CODES = {"incorrect": 0, "correct": 1, "unclear": 2}
 
 
-def hqh_numbers(verdict):
-    return {"correct": verdict == "correct", "extra_claims": 0}
-
-
-def haloquest_numbers(verdict):
-    return {"correct": verdict == "correct"}
-
-
-def mmhal_numbers(rating):
-    return {"rating": rating}
-
-
-def gavie_numbers(score):
-    return {"relevancy": score, "accuracy": score}
-
-
-def llava_numbers(rating):
-    return {"reference": 5, "model": rating}
-
-
-def hallusion_numbers(verdict):
-    return {"correctness": CODES[verdict]}
+WHY = "It names dogs."
 
 
 HQH = Case(
@@ -162,8 +107,8 @@ HQH = Case(
     key="hqh-prompt-3-",
     rows=inputs.hqh,
     told=("two dogs", "a red chair"),
-    reply=hqh_reply,
-    numbers=hqh_numbers,
+    reply=lambda verdict: json.dumps({"verdict": verdict, "extra_claims": 0, "evidence": []}),
+    numbers=lambda verdict: {"correct": verdict == "correct", "extra_claims": 0},
     verdicts=WORDS,
     in_words="The verdict is {}.",
     scores=("main_hal", "overall_hal", "extra_hal"),
@@ -175,8 +120,8 @@ HALOQUEST = Case(
     key="haloquest-prompt-2-",
     rows=inputs.haloquest,
     told=("There is none.; No such thing is in the image.",),
-    reply=haloquest_reply,
-    numbers=haloquest_numbers,
+    reply=lambda verdict: json.dumps({"point": WHY, "verdict": verdict}),
+    numbers=lambda verdict: {"correct": verdict == "correct"},
     verdicts=WORDS,
     in_words="Verdict: {}.",
     scores=("accuracy",),
@@ -187,8 +132,8 @@ MMHAL = Case(
     key="mmhal-prompt-2-",
     rows=inputs.mmhal,
     told=("There are two dogs.", "Dog"),
-    reply=mmhal_reply,
-    numbers=mmhal_numbers,
+    reply=lambda rating: json.dumps({"analysis": WHY, "rating": rating}),
+    numbers=lambda rating: {"rating": rating},
     verdicts=(6, 0, 1, 2, 3, 4, 5),
     in_words="The rating is {}.",
     scores=("rating", "hallucination_rate"),
@@ -199,8 +144,8 @@ GAVIE = Case(
     key="gavie-prompt-2-",
     rows=inputs.gavie,
     told=('"a dog" X:1 Y:2 Width:30 Height:40',),
-    reply=gavie_reply,
-    numbers=gavie_numbers,
+    reply=lambda score: json.dumps({"reason": WHY, "relevancy": score, "accuracy": score}),
+    numbers=lambda score: {"relevancy": score, "accuracy": score},
     verdicts=(10, 0, 5),
     in_words="Its accuracy is {}.",
     scores=("accuracy", "relevancy"),
@@ -211,8 +156,8 @@ LLAVA_BENCH = Case(
     key="llava_bench-prompt-1-",
     rows=inputs.llava_bench,
     told=("A picture of dog.", "It is dog."),
-    reply=llava_reply,
-    numbers=llava_numbers,
+    reply=lambda rating: json.dumps({"reason": WHY, "first_rating": 5, "second_rating": rating}),
+    numbers=lambda rating: {"reference": 5, "model": rating},
     verdicts=(10, 1, 5),
     in_words="The rating is {}.",
     scores=("model_mean",),
@@ -224,7 +169,7 @@ HALLUSIONBENCH = Case(
     rows=hallusion_rows,
     told=("It is red.",),
     reply=str,
-    numbers=hallusion_numbers,
+    numbers=lambda verdict: {"correctness": CODES[verdict]},
     verdicts=WORDS + ("unclear",),
     in_words="The verdict is {}.",
     scores=("aAcc",),
@@ -237,10 +182,18 @@ CASES = [
         HALOQUEST,
         prompts="authors",
         key="haloquest-authors-prompt-3-ffde2092",
-        reply=haloquest_authors_reply,
+        reply=lambda verdict: json.dumps(
+            {
+                "sentence_interpret_model_response_main_point": WHY,
+                "sentence_interpret_groundtruth_response_main_point": WHY,
+                "is_prediction_correct": verdict == "correct",
+            }
+        ),
     ),
     MMHAL,
-    replace(MMHAL, prompts="authors", key="authors-strict-4-f10a3814", reply=mmhal_words, reads_all=False),
+    replace(
+        MMHAL, prompts="authors", key="authors-strict-4-f10a3814", reply="Rating: {}".format, reads_all=False
+    ),
     GAVIE,
     replace(
         GAVIE,

@@ -32,32 +32,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 COCO = load("coco").classes
 builder = small_datasets.builder("object_halbench")
 
-# A list of our own: COCO's names, and some words more
-WORDS = {
-    "person": ["man", "woman", "baby", "people"],
-    "chair": ["seat"],
-    "dining table": ["table", "coffee table"],
-    "airplane": ["jet"],
-    "remote": ["remote control"],
-    "wine glass": [],
-}
-
 
 @pytest.fixture(scope="module")
-def listed(tmp_path_factory) -> Path:
-    file = tmp_path_factory.mktemp("lists") / "words.txt"
-    file.write_text("\n".join(", ".join([name, *WORDS.get(name, [])]) for name in COCO))
-    return file
-
-
-@pytest.fixture(scope="module")
-def own(listed) -> dict:
-    return {"synonyms": listed, "allow_other_synonyms": True, "progress": False}
-
-
-@pytest.fixture(scope="module")
-def reader(listed) -> NameReader:
-    class_of = synonyms.load(listed, allow_other=True).class_of
+def reader(own) -> NameReader:
+    class_of = synonyms.load(own["synonyms"], allow_other=True).class_of
     return NameReader.of(class_of, lemmas.words, nouns.common_nouns)
 
 
@@ -327,7 +305,7 @@ def test_bad_rows(objects, own):
 
 
 @pytest.fixture
-def command(tmp_path, listed):
+def command(tmp_path, own):
     """Return the words of a command that scores three responses on the small dataset."""
     small = small_datasets.build("object_halbench", tmp_path)
     lines = []
@@ -335,7 +313,7 @@ def command(tmp_path, listed):
         lines.append({"image_id": number * 10, "answer": text})
     file = write_lines(tmp_path / "mine.jsonl", lines)
     command = ["score", "object_halbench", "--responses", str(file), "--dataset", str(small)]
-    return [*command, "--synonyms", str(listed), "--allow-other-synonyms"]
+    return [*command, "--synonyms", str(own["synonyms"]), "--allow-other-synonyms"]
 
 
 def test_a_file_of_names(command, tmp_path, json_of):
