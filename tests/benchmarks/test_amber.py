@@ -199,6 +199,12 @@ def built(tmp_path):
     return small_datasets.build("amber", tmp_path)
 
 
+def test_the_command_says_what_is_undefined(built, tmp_path, ran):
+    (tmp_path / "mine.json").write_text('{"1005": "No"}')
+    out = ran("score amber --responses", tmp_path / "mine.json", "--dataset", built).out
+    assert "no descriptions: chair, cover, hal, cog and amber are undefined" in out
+
+
 def test_parts_may_be_missing_as_a_whole(built):
     """One description and three questions of three dimensions: each may be there or not, a set with half may not."""
     one = halluscope.score("amber", {"1005": "No"}, built)

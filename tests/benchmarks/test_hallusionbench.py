@@ -11,6 +11,7 @@ import pytest
 
 from halluscope.benchmarks.hallusionbench.metric import chance, compute
 from halluscope.reporting import published
+from tests.small_datasets import write_lines
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 ROOT = Path(__file__).parents[2]
@@ -215,3 +216,12 @@ def test_the_leaderboard(upstream):
         assert printed == pytest.approx({score: row[score] / 100 for score in printed})
         mean = (printed["aAcc"] + printed["fAcc"] + printed["qAcc"]) / 3
         assert printed["overall"] == pytest.approx(mean, abs=1e-3)  # one is cut off, not rounded
+
+
+def test_a_coin_stands_beside_the_models(tmp_path, ran):
+    """A model that says yes to all; its responses are known by five columns."""
+    (tmp_path / "HallusionBench.json").write_text(json.dumps(rows()))
+    write_lines(tmp_path / "yes.jsonl", [one | {"response": "Yes"} for one in rows()])
+    command = ["score hallusionbench --responses", tmp_path / "yes.jsonl"]
+    out = ran(*command, "--dataset", tmp_path / "HallusionBench.json").out
+    assert "random chance, expected" in out

@@ -107,7 +107,9 @@ def test_an_empty_reply_is_a_zero_where_the_script_reads_it(serve, ran, tmp_path
     filled = [row | {"model_answer": text} for row, text in zip(rows(12), texts, strict=True)]
     (tmp_path / "mine.json").write_text(json.dumps(filled))  # the authors' own format
     command = ["score mmhal --responses", tmp_path / "mine.json", "--dataset", tmp_path / "rows.json"]
-    printed = ran(*command, "--judge", judge, "--reading", "official", "--max-failed", 0.5).out
+    command += ["--judge", judge, "--max-failed", 0.5]
+    assert "2.1 % of the responses (they count in no score)" in ran(*command, "--prompts", "authors").out
+    printed = ran(*command, "--reading", "official").out
     assert (
         "1.0 % have a reply and count as 0" in printed and "1.0 % have none and count in no score" in printed
     )

@@ -368,6 +368,14 @@ def test_visual_genome_by_hand(tmp_path: Path) -> None:
     assert objects(found[20])[0] == ("dog", "left") and counts(out)["rows_of_visual_genome"] == 2
 
 
+def test_files_about_other_images(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="is expected to hold 118,287 images"):
+        builder.build(written(tmp_path / "in"), out=tmp_path / "out")
+    visual_genome = genome(tmp_path / "vg", [vg_image(2, 999)], [])
+    with pytest.raises(BuildError, match="have no objects for any of the 5 images"):
+        build(tmp_path, visual_genome=visual_genome)
+
+
 # Boxes that leave their picture, of 90 x 60
 
 

@@ -310,6 +310,9 @@ def test_a_table_for_people(files, capsys):
     assert score(files) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[2] for line in lines if line.startswith("mine ")] == [*SAMPLINGS, "pooled"]
+    assert score(files, "--sampling", "popular", "--json") == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    assert result["rows"] == result["rows/popular"] == 12
     assert score(files, "--parser", "all") == 0
     lines = capsys.readouterr().out.splitlines()
     rows = [line.split() for line in lines if line.startswith("mine ") and "pooled" in line]

@@ -16,10 +16,10 @@ import yaml
 from halluscope import registry, scoring
 from halluscope.answering import sources
 from halluscope.benchmark import HIGHER
-from halluscope.errors import JudgeUnavailable, OutputError
+from halluscope.errors import JudgeUnavailable, NoImages, OutputError
 from halluscope.harness import functions as harness
 from halluscope.harness import tasks
-from halluscope.harness.evaluation import TASKS, Settings
+from halluscope.harness.evaluation import TASKS, Evaluation, Settings
 from halluscope.reading.datasets import read_rows
 from halluscope.responses import reading
 from halluscope.signature import data_of
@@ -171,6 +171,13 @@ def test_a_missing_judge_is_missed_before_an_lvlm_answers(data, task, caplog):
     with pytest.raises(JudgeUnavailable):
         harness.dataset(task, **{task: given})
     assert re.search(f"{task}: .*'{nobody}'", caplog.text)
+
+
+def test_missing_images_say_how_each_harness_is_told(data):
+    with pytest.raises(
+        NoImages, match=r"pope was built without images\..*Inspect -T images=FOLDER; in lm-eval"
+    ):
+        Evaluation.open("pope", "", Settings.of("pope"))
 
 
 # What is scored

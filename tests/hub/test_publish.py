@@ -328,6 +328,12 @@ def test_a_name_that_is_taken(kind, more, message, hub, run):
     assert hub[kind, "acme/throne"].head == before and len(hub.repositories) == 1
 
 
+def test_what_is_public_is_not_added_to_unasked(hub, upload):
+    hub.make("dataset", "acme/throne_coco", {"README.md": b"soon"}, private=False)
+    assert "Pass --public" in upload(ends=2)
+    assert "changed" in upload("--public")  # the README is replaced, and that is shown
+
+
 # Not fit to be published
 
 
@@ -339,6 +345,12 @@ def test_what_is_not_there_is_named(tmp_path, refused):
     assert said.count("was not built") == len(names)
     for kind in ("dataset", "metric"):
         assert f"There is no {kind} 'typo'" in refused(kind, "all", "typo")
+
+
+def test_without_a_licence(tmp_path, refused):
+    for name in contents.unlicensed():
+        small_datasets.build(name, tmp_path)
+        assert f"{name} has no licence" in refused("dataset", name, "--folder", tmp_path, "--subset")
 
 
 def test_stale(built, tmp_path, refused, monkeypatch):

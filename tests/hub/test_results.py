@@ -68,6 +68,14 @@ def test_a_benchmark_without_data(name, hub, published):
     assert "nothing to do" in published(*command)
 
 
+def test_without_a_token_it_is_unknown_whose_the_model_is(hub, send, monkeypatch):
+    hub.make("model", MODEL)
+    hub.make("dataset", REPOSITORY)
+    assert "go to the public repository that is there" in send()
+    monkeypatch.delenv("HF_TOKEN")
+    assert "as a commit if the model is yours, as a pull request if it is somebody else's" in send()
+
+
 def test_ones_own_model_gets_a_commit(run, hub, send):
     model = hub.make("model", MODEL)
     made = hub.make("dataset", REPOSITORY)

@@ -116,6 +116,15 @@ def test_a_choice_that_is_not_offered_is_refused():
     assert "synonyms is '/etc/passwd'; expected" in said.message and not any(said[1:])
 
 
+def test_ratings_of_nobody():
+    """MMHal-Bench's page asks no judge; a rating that is null is nobody's."""
+    shown = page("mmhal")
+    assert "judge:given" in shown.example().signature
+    rows = [{**row, "rating": None} for row in shown.references]
+    said = shown.answer(as_lines(shown.predictions), as_lines(rows))
+    assert dict(said.scores)["unreadable"] == "1.0000" and not said.chart
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if registry.benchmark(name).items])
 def test_pasted_markup_stays_text(name):
     """In the frame's page it is inside a JSON script element, and in the chart it is text of an image."""
