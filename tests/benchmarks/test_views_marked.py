@@ -234,14 +234,10 @@ def test_real_captions(upstream: Path) -> None:
 
 def test_amber_by_hand() -> None:
     """A safe word is a mention, and plain; a person is imagined, a bench is not."""
-    rows = [
-        described(1, ["dog", "ball"], ["person"]),
-        asked(1005, "existence", "no"),
-        asked(1006, "existence", "yes"),
-        asked(1007, "state", "no"),
-        asked(1008, "state", "yes"),
-    ]
-    assert "light" in AMBER.safe
+    rows = [described(1, ["dog", "ball"], ["person"])]
+    for number, answer in enumerate(("no", "yes", "no", "yes"), 1005):
+        rows.append(asked(number, "existence", answer))
+    assert "light" in load_words().safe
     said = ["A Dog, a person, a bench in the light.", "Yes.", "<think>Yes</think>No.", "Hm.", "Yes."]
     found, scores = seen("amber", said, rows)
     first, wrong_yes, wrong_no, unreadable, right = found.items
@@ -251,28 +247,16 @@ def test_amber_by_hand() -> None:
         ("bench", ("bad", "bench: hallucinated")),
         ("light", ("plain", "light: a word that AMBER counts as neither right nor wrong")),
     ]
-    assert first.classes == {
-        "dog": "found",
-        "person": "hallucinated",
-        "bench": "hallucinated",
-        "ball": "missed",
-    }
-    assert (first.image, first.parts) == ("AMBER_1.jpg", {"dimension": "generation"})
+    hallucinated = dict.fromkeys(("person", "bench"), "hallucinated")
+    assert first.classes == {"dog": "found", "ball": "missed"} | hallucinated
     assert first.errors == ["hallucinated", "imagined", "missed"]
-    assert [one.errors for one in (wrong_yes, wrong_no, unreadable, right)] == [
-        ["wrong yes"],
-        ["wrong no"],
-        ["unreadable"],
-        [],
-    ]
-    assert fact(wrong_no, "read as") == [("no", "bad")] and fact(unreadable, "read as") == [
-        ("unreadable", "open")
-    ]
+    assert (wrong_yes.errors, wrong_no.errors) == (["wrong yes"], ["wrong no"])
+    assert (unreadable.errors, right.errors) == (["unreadable"], [])
+    assert fact(wrong_no, "read as") == [("no", "bad")]
+    assert fact(unreadable, "read as") == [("unreadable", "open")]
     assert wrong_no.text == "No." and fact(wrong_no, "right answer") == [("yes", "plain")]
     assert wrong_yes.question == "Is it 1005?" and wrong_yes.parts == {"dimension": "existence"}
-    for dimension in ("existence", "state"):
-        about = [one for one in found.items if one.parts["dimension"] == dimension]
-        assert sum(not one.errors for one in about) / len(about) == scores[f"accuracy/{dimension}"]
+    assert scores["accuracy/existence"] == 1 / 4
 
 
 # OpenCHAIR
