@@ -61,7 +61,7 @@ def main() -> None:
                 continue
             rounds = 3
             if rows == 1_000_000:
-                rounds = 1
+                rounds = 2
             responses, dataset = questions(folder, rows)
             score_questions(f"score pope, {rows:,} rows", responses, dataset, rounds)
         if is_full:

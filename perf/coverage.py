@@ -334,13 +334,18 @@ def populate(pattern: str, upstream: Path | None) -> Population:
 
 
 def texts_of_nobody(random: np.random.Generator) -> tuple[Bools, Bools]:
-    """Make up what texts imply and what is present; classes are about as frequent as in COCO."""
+    """Make up what texts imply and what is present."""
+    present, chances = images_of_nobody(random)
+    return random.random(present.shape) < chances, present
+
+
+def images_of_nobody(random: np.random.Generator) -> tuple[Bools, Floats]:
+    """Make up what is present, and the chance that a text implies it; classes are about as frequent as in COCO."""
     often = 0.4 / np.arange(1, len(COCO.classes) + 1) ** 0.75
     crowded = random.gamma(3, 1 / 3, (POPULATION, 1))
     present = random.random((POPULATION, len(often))) < np.minimum(0.9, often * crowded)
     told = random.beta(4, 3, len(often))
-    implied = random.random(present.shape) < np.where(present, told, 0.3 * often * crowded)
-    return implied, present
+    return present, np.where(present, told, 0.3 * often * crowded)
 
 
 def judged(
@@ -355,11 +360,24 @@ def judged(
         text: how much error rates vary between texts (the variance of their gamma distribution).
         by_class: how much error rates vary between classes (likewise).
     """
-    rate = np.ones((len(implied), 1)) * np.ones(implied.shape[1])
+    return with_errors(implied, present, rates_of(random, implied.shape, text, by_class), random)
+
+
+def rates_of(
+    random: np.random.Generator, shape: tuple[int, ...], text: float = 0.0, by_class: float = 0.0
+) -> Floats:
+    """Return how many times as often a judge errs in each cell as on average: [texts, classes]."""
+    texts, classes = shape
+    rate = np.ones((texts, 1)) * np.ones(classes)
     if text:
-        rate *= random.gamma(1 / text, text, (len(implied), 1))
+        rate *= random.gamma(1 / text, text, (texts, 1))
     if by_class:
-        rate *= random.gamma(1 / by_class, by_class, implied.shape[1])
+        rate *= random.gamma(1 / by_class, by_class, classes)
+    return rate
+
+
+def with_errors(implied: Bools, present: Bools, rate: Floats, random: np.random.Generator) -> Population:
+    """Make a judge that errs in a cell so many times as often as on average."""
     likely = np.where(present, 0.15, implied.mean(axis=0))
     missed = np.minimum(0.9, MISSED * rate)
     invented = np.minimum(0.9, FALSE_YES * rate * likely)

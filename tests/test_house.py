@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ version, list of benchmarks, errors, signature, paths, network, sanitize, termin
 validation, options, files, vocabularies, stats,
 judging, judging.models, judging.lexical,
 judging.resolve, judging.planning, judging.options, judging.verdicts, judging.given_verdicts,
-benchmark, reading, responses, metric, rows_metric, labelled, judged,
+reading, responses, benchmark, metric, rows_metric, labelled, judged,
 registry, reporting, building, mentions, inspection, scoring, runs,
 explaining, benchmarks, answering, harness, hub, studies, cli
 """
@@ -72,6 +73,20 @@ def test_no_room_goes_through_the_face():
 def test_what_a_room_imports_lies_below_it(module):
     above = [other for other in ARROWS[module] if FLOORS.index(room(other)) > FLOORS.index(room(module))]
     assert above == []
+
+
+def test_the_guide_lists_all_rooms_from_the_top_down():
+    guide = (PACKAGE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = guide.partition("\n## Where things are\n")[2].partition("\n## ")[0]
+    listed = []
+    for line in section.splitlines():
+        if line.startswith("| `"):
+            names = re.findall(r"`([a-z_]+)(?:/|\.py)", line.split("|")[1])
+            listed.append([FLOORS.index(name) for name in names])
+    rooms = {number for number, name in enumerate(FLOORS) if "." not in name}
+    assert {number for row in listed for number in row} == rooms - {FLOORS.index("list of benchmarks")}
+    for above, below in pairwise(listed):
+        assert min(above) > max(below)
 
 
 def test_only_the_command_line_imports_studies():

@@ -380,8 +380,10 @@ def _remarks(benchmark: Benchmark, ready: Ready) -> Iterator[str]:
 def _doubts(matched: Matched[Any], column: str, values: Sequence[str]) -> Iterator[str]:
     """Ask whether it is the right dataset, if a file's name says another value of a column than all of its rows."""
     in_name = [value for value in values if value in matched.name]
+    if len(in_name) != 1:
+        return
     in_rows = {getattr(row, column) for row in matched.rows}
-    if len(in_name) != 1 or len(in_rows) != 1:
+    if len(in_rows) != 1:
         return
     value_of_name = in_name[0]
     value_of_rows = in_rows.pop()

@@ -39,8 +39,9 @@ def test_a_command_has_a_function_and_a_page(words: tuple[str, ...], command: Co
 def test_the_example_is_right(words: tuple[str, ...], command: Command) -> None:
     name = "throne_coco" if command.follows == commands.DATASET else "throne"
     example = command.example.format(name=name, dataset="throne_coco")
-    function, _, _ = commands.parse(shlex.split(example)[1:])
-    assert getattr(function, "__func__", None) is not App.help_print
+    for line in example.splitlines():
+        function, _, _ = commands.parse(shlex.split(line)[1:])
+        assert getattr(function, "__func__", None) is not App.help_print
 
 
 def test_the_help_has_groups(capsys):

@@ -199,6 +199,20 @@ def test_marks_of_both(runs, certified, json_of):
     assert found["doubts"] == []
 
 
+def test_several_differences_are_corrected_together(runs, certified, json_of, refused, tmp_path):
+    """By Holm the least p of three counts three times, the next twice; 20 resamples could show no p below 2 / 21."""
+    (row, *_) = read_rows(str(small_datasets.build("haloquest", tmp_path / "again")))
+    runs.append(scored(tmp_path, "three", 55, row))
+    words = ("study", "certify", *runs, "--certificate", certified(runs[0], 60), "--bootstrap")
+    found = json_of(*words, "300")["differences"]
+    least, middle, greatest = sorted(row["p"] for row in found)
+    second = max(3 * least, 2 * middle)
+    expected = [3 * least, second, max(second, greatest)]
+    assert sorted(row["holm"] for row in found) == pytest.approx(expected)
+    assert all(row["beyond_chance"] == (row["holm"] < 0.05) for row in found)
+    assert "expected at least 120: --bootstrap 120" in refused(*words, "20")
+
+
 def test_certificates_that_do_not_fit(runs, certified, refused, tmp_path):
     certificate = certified(runs[0], 60)
     content = json.loads(certificate.read_text())

@@ -2,7 +2,7 @@
 
 Labels are a sheet that `study sheet make --marks implied` made, or JSON lines; with --run, a sheet of `study sheet make
 RUN --marks verdict`: the grader's errors and corrected scores; with --marks, a published set of marks by people. With
---certificate, runs by a certified grader: their corrected scores, and the differences between them.
+--certificate, runs: their corrected scores, and the differences between them.
 """
 
 from collections.abc import Callable, Sequence
@@ -83,8 +83,8 @@ def certify(
         labels: a marked sheet of `study sheet make --marks implied`, or JSON lines {id or text, class, answer,
             [weight]}, one for each class of a labelled text; with --marks, the file of that name; with
             --certificate, runs
-        certificate: correct the scores of runs, and the differences of each two, by these certificates of their grader,
-            which `study certify SHEET --run RUN --out FILE` wrote
+        certificate: correct the scores of runs, and the differences of each two, by these certificates, which `study
+            certify ... --out FILE` wrote: of their grader, or, for THRONE, of the texts of each run
         marks: LABELS is a published set of marks: hat (ALOHa's HAT, words of captions) or faithscore (atomic facts),
             both about images of COCO, whose annotations --dataset names; or it is of cases: JSON lines {text, class,
             answer, [kind]}, which need no dataset

@@ -238,7 +238,8 @@ COMMANDS: Mapping[str, Sequence[Command]] = {
                     "certify",
                     "measure how often judges err, by labels that people gave, and correct scores by them",
                     "certify:command",
-                    "halluscope study certify sheet/sheet.csv --run runs/mine",
+                    "halluscope study certify sheet/sheet.csv --run runs/mine\n"
+                    "  halluscope study certify runs/one runs/two --certificate one.json two.json",
                     is_made=True,
                 ),
             ),

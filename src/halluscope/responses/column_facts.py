@@ -110,12 +110,15 @@ def right_answers(texts: Texts, answers: Sequence[Any]) -> int:
     places = _with_both(texts, answers)
     if len(places) < FEWEST_ROWS:
         return 0
+    share_of_some = _share_right(texts, answers, places[:: _step(len(places))])
+    if share_of_some < TEXTS_RIGHT - SLACK:
+        return 0
     share = LABELS_RIGHT
     for place in places:
         if not is_label(answers[place]):
             share = TEXTS_RIGHT
             break
-    if _share_right(texts, answers, places[:: _step(len(places))]) < share - SLACK:
+    if share_of_some < share - SLACK:
         return 0
     right = _share_right(texts, answers, places)
     return round(right * len(places)) if right >= share else 0

@@ -20,7 +20,7 @@ from halluscope.responses.given import Given, Source
 from halluscope.responses.image_urls import URLS
 from halluscope.responses.logs import LOG, Stated
 from halluscope.responses.names import IDS, IMAGES, QUESTIONS, SAYS, TEXTS, is_image_file
-from halluscope.responses.table import ABSENT, Row, Table, picked
+from halluscope.responses.table import ABSENT, Row, Table, kinds, picked
 from halluscope.responses.unfolding import (
     ABOUT,
     OWN,
@@ -69,6 +69,8 @@ class Responses:
     @property
     def lacking(self) -> list[int]:
         """The places of the rows without a response."""
+        if True not in self.missing:
+            return []
         return [place for place, lacks in enumerate(self.missing) if lacks]
 
     @property
@@ -95,6 +97,9 @@ class Responses:
         columns = [self.cells(name) for name in names if name in self.table.columns]
         if not columns:
             return [""] * len(places)
+        first = picked(columns[0], places)
+        if kinds(first) == {str} and all(map(str.strip, first)):
+            return first
         texts = []
         for place in places:
             text = ""

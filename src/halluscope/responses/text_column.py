@@ -31,7 +31,7 @@ from halluscope.responses.names import (
     TEXTS,
     is_image_file,
 )
-from halluscope.responses.table import Table
+from halluscope.responses.table import Table, kinds
 from halluscope.sanitize import one_line, short_repr
 
 # How many columns are looked at for responses, and how many characters of a name are shown
@@ -157,7 +157,10 @@ def missing(table: Table, columns: Sequence[str], blank: bool) -> list[bool]:
     """
     lacking = [True] * len(table)
     for name in columns:
-        for place, cell in enumerate(table.cells(name)):
+        cells = table.cells(name)
+        if kinds(cells) == {str} and not blank:
+            return [False] * len(table)
+        for place, cell in enumerate(cells):
             if not is_nothing(cell) and not (blank and isinstance(cell, str) and not cell):
                 lacking[place] = False
     return lacking

@@ -76,8 +76,10 @@ def by_id(case: Case, columns: Sequence[str]) -> Pairs:
     answered = _answered(keys)
     if answered is None:
         return _by_id_and_order(case, theirs, keys)
-    if keys.responses != keys.rows:
-        _check_ids(case, theirs, ours, keys, answered)
+    if keys.responses == keys.rows:
+        way = " and ".join(theirs)
+        return agreeing(case, way, case.wanted, answered, len(case.wanted))
+    _check_ids(case, theirs, ours, keys, answered)
     places = [place for place, number in enumerate(answered) if number != NOWHERE]
     if not identity.partial_ok:
         places.sort(key=answered.__getitem__)
@@ -547,7 +549,7 @@ def _run_by_image(rows: Sequence[Any], keys: Sequence[Hashable], target: str) ->
     are equal.
     """
     alike: dict[Hashable, list[Any]] = {}
-    for row in reversed(rows):
+    for row in reversed(rows):  # so that `pop` takes the first
         for image in images_of(row):
             alike.setdefault((image, question_of(row)), []).append(row)
     run: list[Any] = []

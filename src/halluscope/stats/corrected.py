@@ -26,7 +26,7 @@ found, it reflects only the choice of images.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -91,6 +91,52 @@ class Corrected:
     refused: dict[str, str]
 
 
+@dataclass(frozen=True)
+class SampleErrors:
+    """The labelled texts of a sample, and how much the errors of the prediction in each move each score."""
+
+    texts: Ints  # [n], their rows
+    chances: Floats  # [n, 1], the probability with which each was drawn
+    moved: Floats  # [n, scores], by the slopes of the scores
+    spread: Floats  # [n, scores], by slopes whose squares add up to a variance
+
+    def of_same_draw(self, other: "SampleErrors") -> bool:
+        """Whether these are the same rows, drawn with the same chances."""
+        return np.array_equal(self.texts, other.texts) and np.array_equal(self.chances, other.chances)
+
+    def negative(self) -> "SampleErrors":
+        """Return the same with all signs changed."""
+        return replace(self, moved=-self.moved, spread=-self.spread)
+
+    def less(self, other: "SampleErrors") -> "SampleErrors":
+        """Return by how much more each text moves a score than it does in another table, of the same draw."""
+        return replace(self, moved=self.moved - other.moved, spread=self.spread - other.spread)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Estimated scores, and what moved them."""
+
+    names: list[str]
+    values: Floats  # [scores], in [0, 1], NaN where undefined
+    expected: Floats  # [texts, scores], how much the prediction of each text moves each score, less the mean
+    sample: SampleErrors
+    refused: dict[str, str]  # name -> why the labels do not suffice for this score
+
+    def only(self, names: Sequence[str]) -> "Estimate":
+        """Return some of the scores."""
+        columns = [self.names.index(name) for name in names]
+        return Estimate(
+            names=list(names),
+            values=self.values[columns],
+            expected=self.expected[:, columns],
+            sample=replace(
+                self.sample, moved=self.sample.moved[:, columns], spread=self.sample.spread[:, columns]
+            ),
+            refused={name: why for name, why in self.refused.items() if name in names},
+        )
+
+
 def correct(
     labels: NDArray[np.int8],
     present: Bools,
@@ -99,6 +145,17 @@ def correct(
     class_f: str = OF_MEANS,
     level: float = 0.95,
 ) -> Corrected:
+    """Estimate what the scores would be if people had read every text, as `estimate` does, with their intervals."""
+    return with_intervals(estimate(labels, present, sample, betas, class_f), level)
+
+
+def estimate(
+    labels: NDArray[np.int8],
+    present: Bools,
+    sample: Sample,
+    betas: Sequence[float] = (1.0, 0.5),
+    class_f: str = OF_MEANS,
+) -> Estimate:
     """Estimate what the scores would be if people had read every text, from tables [texts, classes].
 
     `labels` are the judge's: 1, 0, or any other number if too few votes agree. The scores are `precision recall f1
@@ -116,21 +173,35 @@ def correct(
     near = linear(at_anchor, betas, class_f)
     values = near.values + _step(near, anchor, kinds, labelled) - _bias(near, kinds, labelled)
 
+    values = np.clip(values, 0.0, 1.0)
     spread = linear(at_anchor, betas, class_f, spread=True)
-    of_texts = _draw_variances(labelled.influence(near), labelled.chances)
-    variance = of_texts.sum(axis=0) + _image_variance(spread, kinds, present, sample, labelled)
-    half_width = student(level, _degrees_of_freedom(variance, of_texts)) * np.sqrt(variance)
+    return Estimate(
+        names=near.names,
+        values=values,
+        expected=_expected(spread, kinds, present),
+        sample=SampleErrors(
+            texts=sample.texts,
+            chances=labelled.chances,
+            moved=labelled.influence(near),
+            spread=labelled.influence(spread),
+        ),
+        refused=_refused(present, kinds, sample.texts, dict(zip(near.names, values.tolist(), strict=True))),
+    )
 
-    by_name = dict(zip(near.names, values.tolist(), strict=True))
-    refused = _refused(present, kinds, sample.texts, by_name)
+
+def with_intervals(estimated: Estimate, level: float) -> Corrected:
+    """Return estimated scores with their intervals."""
+    variances = Variances.of(estimated.expected, [estimated.sample])
+    half_width = student(level, variances.degrees) * np.sqrt(variances.whole)
+    values = estimated.values
     ends = np.clip([values, values - half_width, values + half_width], 0.0, 1.0)
     scores = {}
-    for name, value, low, high in zip(near.names, *ends.tolist(), strict=True):
-        if name in refused:
+    for name, value, low, high in zip(estimated.names, *ends.tolist(), strict=True):
+        if name in estimated.refused:
             scores[name] = dict.fromkeys(("value", "low", "high"), np.nan)
         else:
             scores[name] = {"value": value, "low": low, "high": high}
-    return Corrected(scores, refused)
+    return Corrected(scores, estimated.refused)
 
 
 def _check_chances(chances: Floats, texts: int) -> None:
@@ -323,58 +394,78 @@ def _label_variances(kinds: Sequence[Kind], labelled: LabelledCells) -> Floats:
 # Step 3: the interval
 
 
-def _draw_variances(influence: Floats, chances: Floats) -> Floats:
-    """Return each labelled text's part of the variance from the draw [n, scores].
+@dataclass(frozen=True)
+class Variances:
+    """The variance of each score, or of each difference of two: [scores] each."""
 
-    Args:
-        influence: how much the text's errors move each score: [n, scores].
-        chances: the probability with which the text was drawn: [n, 1].
-    """
-    moved = influence / chances
-    left = 1 - chances
+    of_images: Floats  # from which images are in the dataset
+    of_draw: Floats  # from which texts were drawn
+    degrees: Floats  # of freedom
+
+    @property
+    def whole(self) -> Floats:
+        return self.of_images + self.of_draw
+
+    @classmethod
+    def of(cls, expected: Floats, samples: Sequence[SampleErrors]) -> "Variances":
+        """Return the variances, given how much each text moves each score [texts, scores], and independent samples."""
+        of_images = _image_variance(expected, samples)
+        of_draw = np.zeros(expected.shape[1])
+        uncertainty = np.zeros(expected.shape[1])
+        for sample in samples:
+            of_texts = _draw_variances(sample)
+            of_draw += of_texts.sum(axis=0)
+            uncertainty += (of_texts**2).sum(axis=0) - of_texts.sum(axis=0) ** 2 / len(of_texts)
+        return cls(of_images, of_draw, _degrees_of_freedom(of_images + of_draw, uncertainty))
+
+
+def _draw_variances(sample: SampleErrors) -> Floats:
+    """Return each labelled text's part of the variance from the draw [n, scores]."""
+    moved = sample.moved / sample.chances
+    left = 1 - sample.chances
     middle = (left * moved).sum(axis=0) / (left.sum() or 1)
-    texts = len(chances)
+    texts = len(moved)
     variances: Floats = texts / max(1, texts - 1) * left * (moved - middle) ** 2
     return variances
 
 
-def _image_variance(
-    spread: LinearScores,
-    kinds: Sequence[Kind],
-    present: Bools,
-    sample: Sample,
-    labelled: LabelledCells,
-) -> Floats:
-    """Return the variance from the choice of images: [scores].
-
-    It is that of squared influences of predictions, corrected by labels, and never less than the variance of the
-    prediction alone, which is smoother than people's labels.
-    """
+def _expected(spread: LinearScores, kinds: Sequence[Kind], present: Bools) -> Floats:
+    """Return how much the prediction of each text moves each score, less the mean: [texts, scores]."""
     by_true = spread.slopes[:, TRUE]
     by_predicted = spread.slopes[:, PREDICTED]
     by_present = spread.slopes[:, PRESENT]
-    expected = present @ by_present.T
+    expected: Floats = present @ by_present.T
     for kind in kinds:
         slopes = by_predicted
         if kind.is_present:
             slopes = by_predicted + by_true
         expected += kind.cells @ (kind.share * slopes).T
     expected -= expected.mean(axis=0)
-    predicted = expected[sample.texts]
-    observed = predicted + labelled.influence(spread)
-    more = (observed**2 - predicted**2) / labelled.chances
-    variance: Floats = (expected**2).sum(axis=0) + np.maximum(0.0, more.sum(axis=0))
+    return expected
+
+
+def _image_variance(expected: Floats, samples: Sequence[SampleErrors]) -> Floats:
+    """Return the variance from the choice of images: [scores].
+
+    It is that of squared influences of predictions [texts, scores], corrected by labels, and never less than the
+    variance of the prediction alone, which is smoother than people's labels.
+    """
+    more = np.zeros(expected.shape[1])
+    for sample in samples:
+        predicted = expected[sample.texts]
+        observed = predicted + sample.spread
+        more += ((observed**2 - predicted**2) / sample.chances).sum(axis=0)
+    variance: Floats = (expected**2).sum(axis=0) + np.maximum(0.0, more)
     return variance
 
 
-def _degrees_of_freedom(variance: Floats, of_texts: Floats) -> Floats:
-    """Return Satterthwaite's, 2 V^2 / Var(V), which are few if few texts make up the variance: [scores].
+def _degrees_of_freedom(variance: Floats, uncertainty: Floats) -> Floats:
+    """Return Satterthwaite's, 2 V^2 / Var(V), which are few if few texts make up the variance V: [scores].
 
     Args:
         variance: the whole variance: [scores].
-        of_texts: the texts' parts of it: [n, scores].
+        uncertainty: the variance of the sum of the labelled texts' parts of it: [scores].
     """
-    uncertainty = (of_texts**2).sum(axis=0) - of_texts.sum(axis=0) ** 2 / len(of_texts)
     degrees = 2 * variance**2 / np.maximum(uncertainty, SMALLEST)
     return np.asarray(np.clip(degrees, FEWEST_DEGREES, MOST_DEGREES))
 

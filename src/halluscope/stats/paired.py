@@ -264,8 +264,9 @@ class RatioPairs:
     def p(self) -> list[float]:
         """Return the two-sided p value of no difference: [scores]."""
         zero = np.zeros(len(self.value))
+        if_equal = self.variance(zero)
         is_apart = self.value != 0
-        squared_errors = np.divide(self.value**2, self.variance(zero), out=zero.copy(), where=is_apart)
+        squared_errors = np.divide(self.value**2, if_equal, out=zero.copy(), where=is_apart)
         return [math.erfc(math.sqrt(squared / 2)) for squared in squared_errors.tolist()]
 
 

@@ -54,12 +54,9 @@ def rows_of(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
 
 def numbers(keys: Sequence[Hashable]) -> Ints:
     """Number keys by their first appearance: the cluster of each row."""
-    number_of: dict[Hashable, int] = {}
-    row_numbers = []
-    for key in keys:
-        number = number_of.setdefault(key, len(number_of))
-        row_numbers.append(number)
-    return np.array(row_numbers, dtype=np.int64)
+    different = dict.fromkeys(keys)
+    number_of = dict(zip(different, range(len(different)), strict=True))
+    return np.fromiter(map(number_of.__getitem__, keys), np.int64, len(keys))
 
 
 def standard_error(values: ArrayLike, clusters: Sequence[Hashable]) -> float:

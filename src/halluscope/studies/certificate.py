@@ -34,11 +34,11 @@ from halluscope.reporting.tables import (
 )
 from halluscope.responses.lengths import words
 from halluscope.stats.bootstrap import METHOD
-from halluscope.stats.corrected import FEWEST_TEXTS, Sample, correct
+from halluscope.stats.corrected import FEWEST_TEXTS, correct
 from halluscope.stats.ratios import ratio
 from halluscope.stats.samples import RATES, Judged, calibration, error_rates
 from halluscope.stats.tallies import Bools
-from halluscope.studies.judgement import Judgement, digest
+from halluscope.studies.judgement import Judgement
 from halluscope.studies.labels import Labels
 from halluscope.studies.marked_sheet import with_ends
 from halluscope.studies.mention_kinds import KINDS, kinds
@@ -163,15 +163,7 @@ def corrected_scores(judgement: Judgement, labels: Labels) -> Json:
     Raises:
         ValueError: if the chances with which texts were drawn contradict the number of texts.
     """
-    place = {text: number for number, text in enumerate(labels.texts)}
-    rows = []
-    places = []
-    for row, text in enumerate(judgement.texts):
-        number = place.get(digest(text))
-        if number is not None:  # a text in several rows has its labels in each
-            rows.append(row)
-            places.append(number)
-    sample = Sample(np.array(rows), labels.chances[places], labels.implied[places])
+    sample = labels.sample_of(judgement.texts)
     known = voting.known(judgement.labels, judgement.present)
     corrected = correct(known, judgement.present, sample, level=LEVEL)
     return {

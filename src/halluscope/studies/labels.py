@@ -19,7 +19,7 @@ from halluscope.judging import votes as voting
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.options import nearest
 from halluscope.sanitize import short_repr
-from halluscope.stats.corrected import FEWEST_TEXTS, draw
+from halluscope.stats.corrected import FEWEST_TEXTS, Sample, draw
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.tallies import Bools
 from halluscope.studies.judgement import Judgement, digest, name_of, rows_of
@@ -45,6 +45,18 @@ class Labels:
     def suffice(self, texts: Sequence[str]) -> bool:
         """Whether scores of the texts can be corrected by them: they are of `FEWEST_TEXTS` texts, or of all."""
         return len(self.texts) >= min(FEWEST_TEXTS, len(set(texts)))
+
+    def sample_of(self, texts: Sequence[str]) -> Sample:
+        """Return the rows of those texts that are labelled; a text in several rows has its labels in each."""
+        place = {text: number for number, text in enumerate(self.texts)}
+        rows = []
+        places = []
+        for row, text in enumerate(texts):
+            number = place.get(digest(text))
+            if number is not None:
+                rows.append(row)
+                places.append(number)
+        return Sample(np.array(rows, dtype=np.int64), self.chances[places], self.implied[places])
 
 
 # Drawing texts for people to label

@@ -372,10 +372,12 @@ def _is_part(mention: Candidate, kind: PartKind, near: Sequence[Candidate], is_f
         return _is_of_whole(mention, kind)
     if wholes and "its" in words[max(0, start - 1) : start + 1]:
         return _animals().isdisjoint(words[first:start])
+    # "The toilet is white. The bowl is clean.": "the", though no bowl is named before
     is_known = words[start] == "the" and is_first and mention.after not in PARTS.places
     if kind.known_wholes and (is_known or _has_neighbour(mention, kind)):
-        # "The toilet is white. The bowl is clean."
-        named = near[: near.index(mention)] if is_known else near
+        named = near
+        if is_known:
+            named = near[: near.index(mention)]
         return any(not kind.known_wholes.isdisjoint(other.own.split()) for other in named)
     if _stands_apart(mention):
         return False
