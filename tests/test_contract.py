@@ -271,13 +271,12 @@ def test_what_info_prints(benchmark, capsys):
 # A room with only datasets, which are for training
 
 
-def of_datasets_alone():
-    return pytest.mark.parametrize(
-        "room", [pytest.param(one, id=one.name) for one in registry.records() if not one.has_metric]
-    )
+of_datasets_alone = pytest.mark.parametrize(
+    "room", [pytest.param(room, id=room.name) for room in registry.records() if not room.has_metric]
+)
 
 
-@of_datasets_alone()
+@of_datasets_alone
 def test_a_room_without_a_metric_is_no_benchmark(room, capsys):
     assert room.datasets and not room.is_scored
     assert room.name not in halluscope.list_benchmarks()
@@ -293,20 +292,14 @@ def test_a_room_without_a_metric_is_no_benchmark(room, capsys):
     assert room.about in capsys.readouterr().out
 
 
-@of_datasets_alone()
+@of_datasets_alone
 def test_nothing_is_scored_in_a_room_without_a_metric(room, tmp_path):
-    with pytest.raises(
-        ValueError, match=f"{room.name} is not scored on a dataset; expected another benchmark.$"
-    ):
+    with pytest.raises(ValueError, match=f"{room.name} is not scored on a dataset"):
         halluscope.score(room.name, [{"id": 1, "response": "A dog."}], tmp_path)
     with pytest.raises(RegistryError, match=f"{room.name} has no metric"):
         room.compute([], [])
     with pytest.raises(HubError, match=f"no metric {room.name!r}"):
         contents.metric(room.name, "acme")
-
-
-@of_datasets_alone()
-def test_nobody_is_asked_about_what_is_there_to_train_on(room):
     for dataset in room.datasets:
         columns = [*dataset.key, *dataset.columns, "image_id", "file_name"]
         with pytest.raises(ValueError, match=f"is {dataset.name}, which is for training"):
@@ -349,20 +342,8 @@ def test_each_name_stands_for_one_thing():
 
 
 def test_the_face():
-    assert {*halluscope.__all__} == {
-        *(
-            "__version__",
-            "build",
-            "compare",
-            "get_benchmark",
-            "list_benchmarks",
-            "load_judge",
-            "report",
-            "score",
-            "table",
-            "verify",
-        )
-    }
+    names = "__version__ build compare get_benchmark list_benchmarks load_judge report score table verify"
+    assert sorted(halluscope.__all__) == names.split()
     assert halluscope.list_benchmarks() == [one.name for one in ALL]
     assert halluscope.get_benchmark("throne_coco") is halluscope.get_benchmark("throne")
     with pytest.raises(ValueError, match=r"no benchmark 'thrones'. Did you mean 'throne'\?"):

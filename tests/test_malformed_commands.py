@@ -5,7 +5,6 @@ Each ends in a result or in one clear error; there is no traceback, and no exist
 
 import hashlib
 import json
-import math
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -99,22 +98,9 @@ def _offline(benchmark: Benchmark) -> list[str]:
     return words
 
 
-def numbers(text: str) -> list[float]:
-    """All numbers in what `--json` printed."""
-    found: list[float] = []
-
-    def walk(value: Any) -> None:
-        if isinstance(value, dict):
-            for one in value.values():
-                walk(one)
-        elif isinstance(value, list):
-            for one in value:
-                walk(one)
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            found.append(value)
-
-    walk(json.loads(text))
-    return found
+def finite(text: str) -> Any:
+    """Read what `--json` printed, in which no number is NaN or infinite."""
+    return json.loads(text, parse_constant=pytest.fail)
 
 
 # Responses
@@ -138,16 +124,14 @@ def test_rows_with_odd_values(benchmark, good, tmp_path, capsys):
     """An odd value next to the text changes no score: it gives an error, or is ignored."""
     words, responses = good[benchmark.name]
     rows = [json.loads(line) for line in responses.read_text().splitlines()]
-    right = json.loads(check([*words, "--responses", str(responses)], capsys, "good") or "")
-    assert all(map(math.isfinite, numbers(json.dumps(right))))
+    right = finite(check([*words, "--responses", str(responses)], capsys, "good") or "")
     for called, odd in part_of(malformed_files.odd_rows(rows), benchmark.name, 4):
         file = tmp_path / "mine.jsonl"
         file.write_bytes(malformed_files.lines(odd))
         out = check([*words, "--responses", str(file)], capsys, called)
         if out is None:
             continue
-        assert all(map(math.isfinite, numbers(out))), called
-        (found,) = json.loads(out)
+        (found,) = finite(out)
         if not called.startswith("response"):
             scores = {name: found[name] for name in benchmark.scores if name in found}
             assert scores == {name: right[0][name] for name in scores}, called

@@ -92,19 +92,6 @@ def test_own_templates():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (["papers"], "no question set 'papers'; the known sets are paper, released"),
-        ([], "questions is empty"),
-        (["Is there?"], r"questions\[0\]"),
-    ],
-)
-def test_bad_questions(given, message):
-    with pytest.raises(ValueError, match=message):
-        questions_of(given)
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
         ("imagenet", "no vocabulary 'imagenet'; known are coco"),
         (["dog", "dog"], "'dog' twice"),
     ],

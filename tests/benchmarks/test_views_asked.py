@@ -184,40 +184,6 @@ def test_pope_tells_each_kind_of_error() -> None:
     assert max(items, key=lambda item: item.badness) is items[1]
 
 
-VD = ("VD", ((0, 1), (1, 2)))
-VS = ("VS", ((0, 0), (1, 1), (2, 2)))
-WHY = [
-    # category and figures, verdicts, whether each answer is the control's, what the last one fails of, and why
-    (VD, [1, 0], 1, "mixed", "about the original"),
-    (VD, [1, 0], 0, "visual illusion", "at the image"),
-    (VS, [1, 1, 0], 1, "language hallucination", "the same as its response without an image"),
-    (VS, [0, 1, 2], 0, "mixed", "in another way"),
-]
-
-
-@pytest.mark.parametrize(("pairs", "verdicts", "same", "error", "why"), WHY)
-def test_hallusionbench_says_why_a_response_fails(
-    pairs: Any, verdicts: list[int], same: int, error: str, why: str
-) -> None:
-    category, figures = pairs
-    rows = []
-    for figure, visual in figures:
-        place = {
-            "category": category,
-            "subcategory": "ocr",
-            "set_id": 3,
-            "figure_id": figure,
-            "question_id": 1,
-        }
-        told = {"question": "Is it red?", "gt_answer": "no", "gt_answer_details": "It is blue."}
-        rows.append(place | told | {"visual_input": visual})
-    options = {"correctness": verdicts, "same": [same] * len(rows)}
-    items = shown(run_of("hallusionbench", rows, ["No."] * len(rows), **options)).items
-    assert items[-1].errors == [error] and why in facts(items[-1])["failure"][0]
-    assert facts(items[0])["right answer"] == ["no: It is blue."]
-    assert {item.group for item in items} == {f"{category}/ocr/3/q1"}
-
-
 CLAIMS = {
     # response, what the judge quotes, what is marked of it, and what of it is only told
     "as it stands": ("A dog, and a red car.", ["a red car"], ["a red car"], []),
