@@ -91,6 +91,21 @@ def test_labels_are_read_as_yes_and_no(labels, pope, capsys):
     assert keys_of(result["signature"])["labels"].split(",") == result["labels"]
 
 
+@pytest.mark.parametrize("named", ["sampling", "category", None])
+def test_all_answers_in_one_file(named, pope):
+    rows = [
+        {"question_id": number, "response": "Yes"} | ({named: sampling} if named else {})
+        for sampling in SAMPLINGS
+        for number in (1, 2)
+    ]
+    result = halluscope.score("pope", rows, questions(pope))
+    assert result["rows"] == 6
+    assert result["matched"] == ("question_id and sampling" if named else "question_id and order")
+    if named is None:
+        with pytest.raises(ValueError, match="are not in the dataset's order"):
+            halluscope.score("pope", [*rows[1:], rows[0]], questions(pope))
+
+
 # Forms that are taken
 
 
@@ -133,6 +148,15 @@ def test_each_form_gives_the_same_number_about_the_same_data(tmp_path, labels):
     assert len(results) == 12
     assert {result["f0.5_all"] for result in results.values()} == {throne(SAID_ROWS, labels)["f0.5_all"]}
     assert len({keys_of(result["signature"])["data"] for result in results.values()}) == 1
+
+
+def test_columns_of_ones_own(tmp_path, labels):
+    file = write_lines(tmp_path / "own.jsonl", [{"picture": i, "said": text} for i, text in SAID.items()])
+    with pytest.raises(
+        ValueError, match="expected an object with the LVLM's text under one of the keys response"
+    ):
+        throne(file, labels)
+    assert throne(file, labels, id_column="picture", text_column="said")["images"] == 3
 
 
 SAID_ROWS = [{"image_id": i, "response": text} for i, text in SAID.items()]

@@ -45,6 +45,16 @@ def test_responses(inspected, tmp_path):
     assert {"throne", "chair"} <= set(inspection.benchmarks) and inspection.columns["image"] == "image_id"
 
 
+def test_several_models_in_one_file_are_counted(inspected):
+    rows = [
+        {"question_id": place, "prompt": prompt, "text": "Yes", "model": model}
+        for model in ("one", "other")
+        for place, prompt in enumerate(PROMPTS)
+    ]
+    assert "2 LVLMs in the column model, which need a file each" in str(inspected(rows))
+    assert "LVLMs in the column" not in str(inspected(rows[:3]))
+
+
 def test_questions_and_scores(inspected):
     assert inspected([{"question_id": 1, "text": PROMPTS[0], "label": "yes"}]).kind == "questions"
     metrics = {"accuracy": 0.5, "f1": 0.25, "n_samples": 9}

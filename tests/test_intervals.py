@@ -175,3 +175,14 @@ def test_differences_at_the_edge(runs):
     assert found["by"]["p"] < 1e-6 and 0.35 < found["by"]["low"] < 0.5 < found["by"]["high"] < 0.65
     same = halluscope.compare(runs / "perfect", runs / "same", scores=["accuracy"])["scores"][0]["by"]
     assert same["p"] == 1 and same["low"] < 0 < same["high"]
+
+
+def test_why_a_score_has_no_interval_is_printed(tmp_path):
+    """Of 80 classes, 40 images show a dog, and nothing else is named."""
+    texts = {f"{number}": "A dog." for number in range(1, 41)}
+    (tmp_path / "labels.json").write_text(json.dumps({number: ["dog"] for number in texts}))
+    result = halluscope.score("throne", texts, str(tmp_path / "labels.json"), judges="lexical")
+    reason = "79 of 80 classes are without a precision, more than a fifth."
+    assert result["no_interval"]["precision_cls"] == reason
+    assert f"No interval for precision_cls: {reason}" in str(result)
+    assert "f0.5_all" in result["interval"] and "f0.5_cls" not in result["interval"]

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from halluscope.benchmarks.chair import metric as chair
 from halluscope.benchmarks.chair import rows
 from halluscope.benchmarks.chair.rows import ground_truth
 from halluscope.building import fetch
-from halluscope.errors import BuildError
+from halluscope.errors import BuildError, MissingExtra
 from halluscope.mentions import synonyms
 from halluscope.mentions.reading import CaptionReader
 from halluscope.signature import keys_of
@@ -269,6 +270,12 @@ def test_the_first_script_s_singulars(own):
     mentions = [row["mentions"] for row in got["per_image"]]
     assert mentions == [[], [], [["bus", "bus"]], [["tie", "tie"]], []]
     assert "|lemmas:textblob-" in got["signature"]
+
+
+def test_without_textblob(own, monkeypatch):
+    monkeypatch.setitem(sys.modules, "textblob.en", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[textblob\]'"):
+        chair.compute(["A dog."], [["dog"]], reader="textblob", **own)
 
 
 def test_the_official_ground_truth(upstream):

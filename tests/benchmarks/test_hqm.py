@@ -129,6 +129,14 @@ def test_two_benchmarks_correlate_by_which_models_are_better(tmp_path, ran, json
     assert "All second scores are 0.5" in ran(*command).out
 
 
+def test_benchmarks_correlate_by_the_principal_score_of_each(tmp_path, json_of):
+    """What is printed is what it would be if both scores were named."""
+    throne = results(tmp_path / "a.json", SCORES, "throne|x", **{"f0.5_cls": {"a": 0.1, "b": 0.4, "c": 0.2}})
+    chair = results(tmp_path / "b.json", SCORES, "chair|x", chair_i=SCORES)
+    command = ["study correlate", throne, chair, "--bootstrap", 9]
+    assert json_of(*command) == json_of(*command, "--scores", "f0.5_cls", "chair_i")
+
+
 def test_a_score_that_is_undefined_for_all_models(tmp_path, refused):
     undefined = dict.fromkeys(SCORES)
     file = results(tmp_path / "first.json", SCORES, "chair|x", chair_i=undefined, other=SCORES)

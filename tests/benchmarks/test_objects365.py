@@ -252,3 +252,10 @@ def test_one_folder_of_the_published_files(folder: Path, tmp_path: Path):
     assert stats(out)["tables"] == stats(build(folder, tmp_path / "named"))["tables"]
     drawn = builder.build(given, out=tmp_path / "drawn", sample=True, shots=1, **options)
     assert stats(drawn)["counts"]["sample"] == {"shots": 1, "seed": 0}
+
+
+def test_what_cannot_be_checked_is_not_downloaded(folder: Path, tmp_path: Path):
+    with pytest.raises(BuildError, match=r"--source is missing: .*its sha256 is unknown"):
+        builder.build(names=folder / "names.csv", ids=folder / "ids.txt", out=tmp_path / "out", subset=True)
+    with pytest.raises(BuildError, match="--images is missing"):
+        build(folder, tmp_path / "out", with_images=True)
