@@ -25,7 +25,7 @@ from halluscope.responses import reading
 from halluscope.signature import data_of
 from tests.files.disk import content, full
 from tests.harness import data as harness_data
-from tests.small_datasets import needs, write_lines
+from tests.small_datasets import write_lines
 
 
 @pytest.fixture(autouse=True)
@@ -151,7 +151,6 @@ def test_bad_settings(monkeypatch):
             Settings.of("throne_coco")
 
 
-@needs("hallusionbench")
 def test_harnesses_leave_out_questions_without_an_image_unless_told(data):
     images = {"images": str(data / "pictures")}
     rows = harness.dataset("hallusionbench", hallusionbench=images)["test"]
