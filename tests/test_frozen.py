@@ -69,7 +69,7 @@ def test_pope():
     same("pope.json", listed(results))
 
 
-@pytest.mark.filterwarnings("ignore:.* was built with --subset")
+@pytest.mark.filterwarnings("ignore:.* is a part, another version")
 def test_repope_as_explain_has_it(tmp_path, capsys):
     """Of each sampling's six questions, RePOPE corrects the first and leaves out the last."""
     corrected = small_datasets.build("repope", tmp_path)

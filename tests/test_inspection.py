@@ -136,6 +136,53 @@ def test_a_command_names_config_judge_and_part(file, command, upstream):
         assert re.fullmatch(f"halluscope {command}", inspection.command)
 
 
+def test_part_of_mme_is_known_by_its_images(upstream, tmp_path):
+    """LLaVA's form: half of the questions; two whole subtasks; one question of each image."""
+    questions = [json.loads(line) for line in (upstream / "mme/llava_mme.jsonl").read_text().splitlines()]
+    of_two = [row for row in questions if row["category"] in ("posters", "OCR")]
+    file = tmp_path / "mine.jsonl"
+    for rows, about, end in (
+        (questions[:1187], "10 of 14 subtasks, in part", "--dataset mme --partial"),
+        (questions[::2], "all subtasks, in part", "--dataset mme --partial"),
+        (of_two, "posters, OCR", "--dataset mme"),
+    ):
+        answered = [
+            {"question_id": row["question_id"], "prompt": row["text"], "text": "Yes."} for row in rows
+        ]
+        file.write_text("\n".join(map(json.dumps, answered)))
+        inspection = inspect(file)
+        assert (inspection.benchmarks, inspection.about) == (["mme"], about)
+        assert inspection.command == f"halluscope score mme --responses {file} {end}"
+
+
+@pytest.mark.parametrize(
+    ("file", "dataset"),
+    [
+        ("mme/llava_mme.jsonl", "mme"),  # has no right answers
+        ("pope/coco/coco_pope_random.json", None),
+        ("haloquest/haloquest-eval.csv", None),
+        ("object_halbench/questions_rebuilt.jsonl", "object_halbench"),  # has no objects
+    ],
+)
+def test_questions_say_which_dataset_has_their_answers(file, dataset, upstream, ran):
+    path = upstream / file
+    said = ran("inspect", path).out
+    assert " questions of " in said
+    assert said.splitlines()[1].endswith(f"--responses RESPONSES --dataset {dataset or path}")
+
+
+def test_mmes_right_answers_are_no_responses(upstream):
+    inspection = inspect(upstream / "mme/mme_benchmark.jsonl")
+    assert "is the right answer in all 2,374 rows" in inspection.problem
+
+
+def test_a_folder_is_inspected_file_by_file(upstream, tmp_path, ran):
+    said = ran("inspect", upstream / "mme", status=2)  # of the empty form of results nothing can be read
+    assert "llava_mme.jsonl: 2,374 questions" in said.out and "LaVIN: 240 responses" in said.out
+    assert "1 of 4 files cannot be read" in said.err
+    assert "without files" in ran("inspect", tmp_path, status=2).err
+
+
 def test_the_command(tmp_path, capsys):
     good = written(tmp_path / "r.json", [{"prompt": PROMPTS[0], "text": "\x1b[31mYes"}])
     bad = written(tmp_path / "b.json", "{")

@@ -17,8 +17,9 @@ from halluscope.judging.given_verdicts import GivenVerdicts, read_given
 from halluscope.judging.guard import speaking
 from halluscope.judging.judge import MAX_TOKENS
 from halluscope.judging.options import ASKING, VerdictOptions, judge_option, max_tokens_option
+from halluscope.judging.prompts import Collected
 from halluscope.judging.verdict_prompts import Fields, Verdict, VerdictPrompt
-from halluscope.judging.verdicts import NOBODY, Criterion, from_given
+from halluscope.judging.verdicts import NOBODY, UNREAD_REPLY, Criterion, from_given
 from halluscope.judging.verdicts import Judged as Verdicts
 from halluscope.judging.verdicts import read_given as read_verdicts
 from halluscope.metric import Options, Scores
@@ -26,7 +27,7 @@ from halluscope.options import check_effect, option, usual_values
 from halluscope.responses import lengths
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.rows_metric import RowsMetric
-from halluscope.sanitize import short_repr
+from halluscope.sanitize import encodable, short_repr
 from halluscope.stats.counts import Tables
 from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats, ratio
@@ -78,7 +79,7 @@ class JudgedOptions(VerdictOptions, Options):
     per_question: bool = option(
         False,
         about="also return, for each question, the verdict (first repeat; `repeats` has all) with the judge's reasons, "
-        "and its part in each score",
+        "or with the reply in which no verdict can be read (`unread_reply`), and its part in each score",
     )
 
     @property
@@ -218,8 +219,8 @@ class Judged(RowsMetric):
             return self.by_rule(options.judge, rows, texts)
         if options.named(("",)):
             raise ValueError(
-                f"No judge is named; expected 'openai:MODEL[@URL]' or a local model, or {RATINGS} of your "
-                f"own. With {' or '.join(map(repr, rules))} no model is asked."
+                f"No judge is named (--judge, in Python judge); expected 'openai:MODEL[@URL]' or a local model, or "
+                f"{RATINGS} of your own (--{RATINGS} FILE). With {' or '.join(map(repr, rules))} no model is asked."
             )
         options.prepare(rules)
         self.check_rows(rows)
@@ -253,7 +254,8 @@ class Judged(RowsMetric):
     def _ask(self, texts: Sequence[str], rows: Sequence[Any], options: Any) -> Verdicts:
         """Ask a language model."""
         prompt = self.judge_prompt(options)
-        verdicts = self._replies(prompt, texts, rows, options)
+        collected = self._replies(prompt, texts, rows, options)
+        verdicts = collected.verdicts
         of_all_repeats: list[Verdict | None] = []
         for of_repeat in verdicts:
             of_all_repeats += of_repeat
@@ -263,7 +265,9 @@ class Judged(RowsMetric):
             criteria.append(Criterion(name, bool))
         criteria += self.also_measured(options)
         values = {criterion.name: numbers_of(verdicts, criterion.name) for criterion in criteria}
-        notes = [self._notes_of(verdict) for verdict in verdicts[0]]
+        notes = []
+        for verdict, unread in zip(verdicts[0], collected.unread[0], strict=True):
+            notes.append(self._notes_of(verdict, unread))
         return Verdicts(criteria, values, [options.chat.key, prompt.key], options.drawn, notes)
 
     def _replies(
@@ -272,19 +276,22 @@ class Judged(RowsMetric):
         texts: Sequence[str],
         rows: Sequence[Any],
         options: Any,
-    ) -> list[list[Verdict | None]]:
-        """Ask about each row, and return the verdicts of each repeat, None where one is missing."""
+    ) -> Collected[Verdict]:
+        """Ask about each row."""
         specs = []
         for row, text in zip(rows, texts, strict=True):
             specs.append(prompt.ask(self.fields(row), text))
-        verdicts: list[list[Verdict | None]] = options.verdicts(specs)
-        return verdicts
+        collected: Collected[Verdict] = options.collect(specs)
+        return collected
 
-    def _notes_of(self, verdict: Verdict | None) -> dict[str, Any]:
-        """Return the texts that explain a verdict."""
-        if verdict is None:
-            return dict(self.notes)
-        return {name: verdict.notes[name] for name in self.notes}
+    def _notes_of(self, verdict: Verdict | None, unread: str) -> dict[str, Any]:
+        """Return the texts that explain a verdict; without one, the reply in which none can be read."""
+        if verdict is not None:
+            return {name: verdict.notes[name] for name in self.notes}
+        notes = dict(self.notes)
+        if unread:
+            notes[UNREAD_REPLY] = encodable(unread)
+        return notes
 
     # Counting and scoring
 

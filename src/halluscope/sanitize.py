@@ -76,13 +76,16 @@ def short_repr(value: Any, longest: int = 80) -> str:
     """Return a value as an error message shows it: short and on one line; showing it never raises an error.
 
     >>> short_repr([1] * 1000), short_repr("x" * 100, 10)
-    ('[1, 1, 1, 1, 1, 1, ...]', "'xxxxxxxxx")
+    ('[1, 1, 1, 1, 1, 1, ...]', "'xxxxxx...")
     """
     try:
         shown = _SHORT.repr(value)
     except Exception:  # whatever a foreign object's repr raises
         shown = f"<{type(value).__name__}>"
-    return one_line(shown)[:longest]
+    line = one_line(shown)
+    if len(line) <= longest:
+        return line
+    return f"{line[: longest - 3]}..."
 
 
 def quoted(text: str, longest: int = 300) -> str:

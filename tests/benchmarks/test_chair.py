@@ -293,3 +293,9 @@ def test_the_official_ground_truth(upstream):
         136334: {"snowboard"},
         377575: {"tie"},
     }
+
+
+def test_the_help_and_the_card_say_what_may_be_the_dataset(ran):
+    for words in ("score chair --help", "list chair"):
+        said = " ".join(ran(words).out.split())
+        assert "--dataset also takes COCO's instances_*.json" in said and "CHAIR's cache as JSON" in said

@@ -324,7 +324,7 @@ def test_command_line(upstream: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert cli.main([*argv, "--subset"]) == 0
     printed = capsys.readouterr()
     said = printed.out
-    assert "4 images, 6 annotations, 4 classes, 1 images without objects (a subset)" in said
+    assert "4 images, 6 annotations, 4 classes, 1 images without objects (not as published)" in said
     assert f"load_dataset('{tmp_path / 'out'}', split='validation')" in said
     (after,) = [line for line in printed.err.splitlines() if line.startswith("Next: ")]
     score = f"halluscope score throne_coco --responses answers.jsonl --dataset {tmp_path / 'out'}"

@@ -26,7 +26,7 @@ def test_a_folder_becomes_a_table(upstream, tmp_path, monkeypatch, capsys):
     (tmp_path / "files/.hidden").write_text("{}")
     assert cli.main(["score", "--responses", "files", "--out", "runs"]) == 0
     out, err = capsys.readouterr()
-    assert "Left out: notes.txt: " in err and ".hidden" not in err
+    assert "Not scored:\n  notes.txt: " in err and ".hidden" not in err
     assert "halluscope score pope --responses 'files/llava 13b.jsonl' files/no.jsonl --dataset pope" in out
     assert "Next: `halluscope table runs`" in err.splitlines()[-1]
     table = halluscope.table("runs", preset="decoding")
@@ -96,6 +96,27 @@ def test_responses_that_cannot_be_scored_together_say_why(upstream, tmp_path, mo
     assert "ratings of other responses" in refused("score llava_bench --responses other.jsonl", *ratings)
 
 
+@pytest.mark.parametrize(
+    ("lacks", "said"),
+    [("answer_id", "the responses have no answer_id"), ("answer2_id", "60 of the 60 reviews")],
+)
+def test_reviews_that_may_be_another_models_are_told(lacks, said, upstream, tmp_path, monkeypatch, ran):
+    monkeypatch.chdir(tmp_path)
+    bench = upstream / "llava_bench_wild"
+    halluscope.build("llava_bench", bench)
+    files = {
+        "answers.jsonl": "answers/llava-v1.5-7b.jsonl",
+        "reviews.jsonl": "reviews/llava-v1.5-7b-eval1.jsonl",
+    }
+    for name, source in files.items():
+        rows = [json.loads(line) for line in (bench / source).read_text().splitlines()]
+        for row in rows:
+            row.pop(lacks, None)
+        (tmp_path / name).write_text("\n".join(map(json.dumps, rows)))
+    with pytest.warns(UserWarning, match=f"{said}.* not checked that these responses are rated"):
+        ran("score llava_bench --responses answers.jsonl --dataset llava_bench --ratings reviews.jsonl")
+
+
 def test_a_folder_per_model_names_the_models(upstream, tmp_path, monkeypatch, capsys):
     """Files named alike in each model's folder make one row per model, also with a file per sampling of POPE."""
     monkeypatch.chdir(tmp_path)
@@ -118,3 +139,39 @@ def test_a_folder_per_model_names_the_models(upstream, tmp_path, monkeypatch, ca
         "one": ["mme/hallucination", "pope/accuracy"],
         "other": ["mme/hallucination", "pope/accuracy"],
     }
+
+
+def test_one_models_folder_names_the_model(upstream, tmp_path, monkeypatch, ran):
+    """Files that are called as benchmarks, whether the folder itself is named, or the one that holds it."""
+    monkeypatch.chdir(tmp_path)
+    halluscope.build("pope", upstream / "pope")
+    halluscope.build("mme", upstream / "mme/mme_benchmark.jsonl")
+    ours = tmp_path / "answers" / "ours"
+    ours.mkdir(parents=True)
+    (answers,) = (upstream / "wild/ShunqiM__PM").iterdir()
+    shutil.copy(answers, ours / "pope.jsonl")  # its rows state another name
+    rows = [json.loads(line) for line in (upstream / "mme/mme_benchmark.jsonl").read_text().splitlines()]
+    for number, row in enumerate(rows):
+        row["response"] = ("Yes", "No", "No")[number % 3]
+    (ours / "MME.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    for folder, out in (("answers/ours", "alone"), ("answers", "beside")):
+        ran(f"score --responses {folder} --out {out}")
+        assert {name: sorted(row) for name, row in halluscope.table(out).items()} == {
+            "ours": ["mme/hallucination", "pope/accuracy"]
+        }
+
+
+def test_a_file_that_is_called_as_a_benchmark_is_that_ones(upstream, tmp_path, monkeypatch, ran, refused):
+    """Descriptions fit several; what has the images is still to be named, in a command that names the models."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("llava", "instructblip"):
+        folder = tmp_path / "answers" / name
+        folder.mkdir(parents=True)
+        shutil.copy(upstream / f"responses/pope_instruction1_{name}.jsonl", folder / "chair.jsonl")
+    said = refused("score --responses answers --out runs")
+    assert "`halluscope score chair --help` says what that can be" in said
+    files = "--responses instructblip=answers/instructblip/chair.jsonl llava=answers/llava/chair.jsonl"
+    assert f"`halluscope score chair {files} --dataset DATASET --out runs/chair`" in said
+    objects = upstream / "chair/coco2014_chair_objects.json.gz"
+    ran(f"score chair {files} --synonyms names --out runs/chair --bootstrap 0 --dataset", objects)
+    assert list(halluscope.table("runs")) == ["instructblip", "llava"]

@@ -381,3 +381,15 @@ def test_an_older_spelling_of_a_question_is_no_other_prompt(upstream, explain):
     (prompts,) = explain("pope", "--responses", file, "--dataset", *questions)["prompts"].values()
     single = "{question} Answer the question using a single word or phrase."
     assert prompts == [{"prompt": single, "responses": 8910}]
+
+
+def test_a_number_that_the_file_states_itself_is_no_score_of_a_protocol(upstream, explain, text):
+    """And of what readers find in a caption, only what they find differently is shown."""
+    (file,) = (upstream / "wild/kchaosun__THUNLP_Multimodal_Excercise").glob("sampling-decoding-eval-chair*")
+    words = ["chair", "--synonyms", str(upstream / "chair/synonyms.txt"), "--responses", str(file)]
+    words += ["--dataset", str(upstream / "chair/coco2014_chair_objects.json.gz")]
+    assert explain(*words, "--number", "29.0")["number"] == []
+    for line in text(*words).splitlines():
+        if " or [" in line:
+            first, second = line.split(" is ")[1].split(", or ")
+            assert first != second

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import datasets
 import pytest
 import torch
 import yaml
+from PIL import Image
 
 from halluscope import registry, scoring
 from halluscope.answering import sources
@@ -174,9 +176,24 @@ def test_a_missing_judge_is_missed_before_an_lvlm_answers(data, task, caplog):
 
 def test_missing_images_say_how_each_harness_is_told(data):
     with pytest.raises(
-        NoImages, match=r"pope was built without images\..*Inspect -T images=FOLDER; in lm-eval"
+        NoImages, match=r"coco was built without images\..*Inspect -T images=FOLDER; in lm-eval"
     ):
         Evaluation.open("pope", "", Settings.of("pope"))
+
+
+def test_a_part_of_the_images_missing_says_how_each_harness_is_told(data, tmp_path):
+    rows = datasets.load_dataset(str(data / "throne_coco"), split="validation").remove_columns("image")
+    blank = Image.new("RGB", (8, 8))
+    images = datasets.Dataset.from_dict({"image": [blank] + [None] * (len(rows) - 1)})
+    folder = tmp_path / "throne_coco" / "data"
+    folder.mkdir(parents=True)
+    rows = datasets.concatenate_datasets([rows, images.cast_column("image", datasets.Image())], axis=1)
+    rows.to_parquet(folder / "validation-00000-of-00001.parquet")
+    with pytest.raises(ValueError, match=r"are missing, .*Inspect -T images=FOLDER") as error:
+        Evaluation.open(
+            "throne_coco", "", Settings.of("throne_coco", {"dataset": str(tmp_path / "throne_coco")})
+        )
+    assert "--images" not in str(error.value)
 
 
 # What is scored

@@ -521,7 +521,7 @@ def test_a_server_that_refuses_schemas_is_asked_without(serve, tmp_path, wording
     for _ in range(2):
         judge = judge_of(server, structured=True)
         with pytest.warns(UserWarning, match="accepts no JSON schema of a reply and is asked without"):
-            assert collect_verdicts(asked, judge, cache=store) == [["correct"] * 5]
+            assert collect_verdicts(asked, judge, cache=store).verdicts == [["correct"] * 5]
         assert not judge.structured and "json_schema" not in judge.key
     assert len(server.prompts) == 5
 

@@ -22,9 +22,8 @@ TEMPLATE = (
 
 def collect(prompts, judge, read, **options):
     """The verdicts on prompts that are all read in the same way."""
-    return ask.collect_verdicts(
-        [PromptSpec(prompt, read) for prompt in prompts], as_chat_judge(judge), **options
-    )
+    specs = [PromptSpec(prompt, read) for prompt in prompts]
+    return ask.collect_verdicts(specs, as_chat_judge(judge), **options).verdicts
 
 
 class Parrot:

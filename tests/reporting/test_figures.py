@@ -230,6 +230,27 @@ def test_the_command(runs, tmp_path, ran, refused):
 
 
 @needs("throne", "pope", "chair")
+def test_several_benchmarks_each_have_their_figures(runs, tmp_path, ran):
+    """Two are also drawn against each other, where three models have both."""
+    chair = write(made(registry.benchmark("chair"), tmp_path / "made"), tmp_path / "chair")
+    throne, pope = runs / "throne", runs / "pope"
+    of_throne = {f"throne-throne_coco-{name}.svg" for name in ("scores", "classes", "places")}
+    of_pope = {f"pope-{name}.svg" for name in ("scores", "classes")}
+    of_chair = {f"chair-throne_coco-{name}.svg" for name in ("scores", "classes", "places")}
+    for number, (paths, files) in enumerate(
+        [
+            ([throne, pope], {"benchmarks.svg"} | of_throne | of_pope),
+            ([throne / "one", pope], of_throne | of_pope),
+            ([throne, pope, chair], of_throne | of_pope | of_chair),
+        ]
+    ):
+        folder = tmp_path / str(number)
+        printed = ran("report --format svg --figures", folder, *paths).out
+        assert {file.name for file in folder.iterdir()} == files | {"captions.txt"}
+        assert "POPE (pope): What are the scores?" in printed
+
+
+@needs("throne", "pope", "chair")
 def test_the_command_refuses(runs, tmp_path, refused):
     changed = write(made(THRONE, tmp_path / "made"), tmp_path / "changed")
     change(changed, "items.jsonl", lambda rows: rows[:1], sealed=False)
@@ -240,10 +261,10 @@ def test_the_command_refuses(runs, tmp_path, refused):
         ([throne, "--scores", "f1_clas"], "Did you mean 'f1_cls'?"),
         ([throne, pope, "--scores", "f1", "f1", "f1"], "3 scores are named for two benchmarks"),
         ([tmp_path / "none"], "There is no run in"),
-        ([throne, pope, chair], "The runs are of 3 benchmarks: THRONE"),
+        ([throne, pope, chair, "--scores", "f1"], "the runs are of 3 benchmarks: THRONE"),
         ([changed], "items.jsonl was changed"),
         (
-            [throne / "one", pope],
+            [throne / "one", pope, "--scores", "f1_cls"],
             "scores of both THRONE (throne_coco) and POPE (pope): one; expected at least 3",
         ),
     ):

@@ -13,7 +13,7 @@ from selenium.webdriver.common.keys import Keys
 from halluscope import sanitize
 from halluscope.reporting.page.content import Book, Figure, Page
 from halluscope.reporting.page.writing import write
-from halluscope.reporting.report_items import Item, Mark, Shown
+from halluscope.reporting.report_items import Fact, Item, Mark, Shown
 from tests.reporting.pages import HOSTILE, page_of, small_page
 
 pytestmark = pytest.mark.long
@@ -316,6 +316,7 @@ def test_hostile_texts_in_a_browser(browser, opened, width):
             **dict.fromkeys(("text", "question"), text),
             id=f"{place} {text[:100]}",
             marks=[Mark(0, 4, "bad", text)],
+            facts=[Fact("unreadable reply", [(text[:1000], "open")])],
             errors=[text],
             classes={text: "found"},
             parts={"text": text},

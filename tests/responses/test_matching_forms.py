@@ -4,6 +4,8 @@ import csv
 import gzip
 import json
 import pickle
+import subprocess
+import sys
 
 import pytest
 
@@ -11,7 +13,7 @@ import halluscope
 import halluscope.inspection.inspecting
 from tests import small_datasets
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*(subset|matched by|neither question nor image)")
+pytestmark = pytest.mark.filterwarnings("ignore:.*(another version|matched by|neither question nor image)")
 
 IMAGES = [f"COCO_val2014_{number:012}.jpg" for number in (42, 7, 99)]
 THINGS = ("person", "sky", "person", "wall", "tree", "floor")  # person is asked about twice
@@ -222,3 +224,19 @@ def test_a_pickle_is_not_loaded(name, questions, tmp_path, ran):
     assert "pickle.load" in refused and "json.dump" in refused and not marker.exists()
     assert len(refused.strip().splitlines()) == 1
     assert "pickle.load" in ran("inspect", tmp_path / name, status=2).err and not marker.exists()
+
+
+def test_the_cache_of_chairs_script_is_converted_as_the_refusal_says(tmp_path, ran):
+    script = "class CHAIR:\n    pass\n"
+    make = "import pickle; from chair import CHAIR; c = CHAIR(); c.imid_to_objects = {7: {'dog', 'cat'}}; "
+    make += "pickle.dump(c, open('chair.pkl', 'wb'))"
+    (tmp_path / "chair.py").write_text(script)
+    subprocess.run([sys.executable, "-c", make], cwd=tmp_path, check=True)
+    responses = lines(tmp_path / "r.jsonl", [{"image_id": 7, "caption": "A dog."}])
+    refused = ran("score chair --responses", responses, "--dataset", tmp_path / "chair.pkl", status=2).err
+    convert = refused.split("`")[1]
+    subprocess.run([sys.executable, "-c", convert], cwd=tmp_path, check=True)
+    objects = tmp_path / "chair_objects.json"
+    assert json.loads(objects.read_text()) == {"7": ["cat", "dog"]}
+    scores = ran("score chair --synonyms names --json --responses", responses, "--dataset", objects).out
+    assert json.loads(scores)[0]["chair_i"] == 0

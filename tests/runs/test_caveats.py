@@ -6,6 +6,7 @@ from html import unescape
 
 import pytest
 
+import halluscope
 from halluscope import registry
 from halluscope.reporting import published
 from halluscope.reporting.formats import TABLE, written
@@ -49,7 +50,7 @@ def test_only_the_papers_number_of_rows_is_comparable(name):
     ("found", "said"),
     [
         ({"part": [500, 5000]}, "Only 500 of 5,000 labelled images are scored."),
-        ({"origin": "subset"}, "built with --subset: it is a part or a changed copy"),
+        ({"origin": "subset"}, "is a part, another version or a changed copy of the benchmark's"),
         ({"origin": "other file"}, "another content than the published one"),
         ({"keys": "form:parallel-1-0|"}, "parallel form"),
     ],
@@ -62,6 +63,15 @@ def test_what_makes_rows_other_rows(found, said):
     notes = beside(benchmark, [("mine", result("coco", 5000)), ("part", one)], {})
     text = written(notes, TABLE)
     assert "not shown" in text and "LLaVA-Mistral" not in text
+
+
+def test_llavas_version_of_pope_is_named_as_such(upstream, tmp_path, monkeypatch, ran):
+    monkeypatch.chdir(tmp_path)
+    halluscope.build("pope", upstream / "wild/questions/llava_pope_test.jsonl")
+    (answers,) = (upstream / "wild/ShunqiM__PM").iterdir()
+    said = ran("score pope --dataset pope_llava_pope_test --responses", answers).out
+    assert "The questions are those of 2023-05, an older version of the benchmark's." in said
+    assert "subset" not in said
 
 
 @needs("throne")
@@ -88,7 +98,7 @@ def test_the_page_and_the_text_say_that_a_build_is_a_subset(tmp_path, ran):
     words += ["--dataset", tmp_path / "throne_coco"]
     as_text, as_json = ran(*words), ran(*words, "--json")
     for text in (page, as_text.out, as_json.err):
-        assert "The dataset was built with --subset: it is a part or a changed copy of the benchmark." in text
+        assert "The dataset is a part, another version or a changed copy of the benchmark's." in text
         assert "3 images are scored; expected the benchmark's 5,000." in text and "LLaVA-Mistral" not in text
     assert json.loads(as_json.out)[0]["origin"] == "subset"
 
@@ -97,4 +107,4 @@ def test_the_page_and_the_text_say_that_a_build_is_a_subset(tmp_path, ran):
 def test_list_marks_a_subset(tmp_path, monkeypatch, ran):
     monkeypatch.chdir(tmp_path)
     small_datasets.build("hqh", tmp_path / "datasets")
-    assert re.search(r"datasets/hqh \(subset\)$", ran("list").out, re.M)
+    assert re.search(r"datasets/hqh \(not as published\)$", ran("list").out, re.M)

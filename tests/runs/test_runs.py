@@ -13,6 +13,7 @@ import halluscope
 from halluscope import registry, vocabularies
 from halluscope.benchmark import Benchmark
 from halluscope.errors import OutputError, RunError
+from halluscope.reporting.judged_report import LONGEST_REPLY
 from halluscope.runs import folder as folders
 from halluscope.runs.comparing import compare
 from halluscope.runs.folder import check
@@ -67,6 +68,42 @@ def test_what_a_language_model_said_is_read_again(benchmark, repeats, tmp_path):
     assert told(folder) == [] and len(judge.asked) == asked
     replies = [json.loads(line) for line in (folder / "replies.jsonl").read_text().splitlines()]
     assert {row["repeat"] for row in replies} == {*range(repeats)}
+
+
+@each(OF_VERDICTS)
+def test_a_reply_that_cannot_be_read_is_shown_in_one_short_line(benchmark, tmp_path):
+    """Of rows without a verdict alone; it is read again from the folder."""
+    hostile = "<script>document.title = 'broken'</script>\n\x1b[31m" + "x" * 5000
+    run = made(benchmark, tmp_path, judge=moody([hostile]), max_failed=1.0)
+    folder = write(run, tmp_path / "run")
+    assert told(folder) == []
+    shown = 0
+    for item in folders.view(folders.read(folder)):
+        replies = [fact for fact in item.facts if fact.name == "unreadable reply"]
+        assert bool(replies) <= bool({"unread", "unreadable", "unjudged"}.intersection(item.errors))
+        for fact in replies:
+            ((text, kind),) = fact.values
+            assert text.startswith("<script>document.title = 'broken'</script>") and len(
+                text
+            ) <= LONGEST_REPLY + len("...")
+            assert kind == "open" and "\x1b" not in text and "\n" not in text
+            shown += 1
+    assert shown
+
+
+@needs("mmhal")
+def test_a_given_text_that_cannot_be_read_is_shown(tmp_path):
+    benchmark = registry.benchmark("mmhal")
+    rows = made(benchmark, tmp_path).found
+    texts = [{"judge_text": "Rating: 3"}] + [{"judge_text": "Who knows?"}] * (len(rows) - 1)
+    (tmp_path / "ratings.json").write_text(
+        json.dumps([{"id": row["id"], **text} for row, text in zip(rows, texts, strict=True)])
+    )
+    run = made(benchmark, tmp_path, judge="none", ratings=str(tmp_path / "ratings.json"))
+    first, *others = folders.view(folders.read(write(run, tmp_path / "run")))
+    facts = [fact.values for item in others for fact in item.facts if fact.name == "unreadable reply"]
+    assert facts == [[("Who knows?", "open")]] * len(others)
+    assert all(fact.name != "unreadable reply" for fact in first.facts)
 
 
 # Whoever changes anything is found, also with checksums made anew

@@ -23,6 +23,9 @@ from halluscope.sanitize import short_repr
 # The environment variable that names a folder with a folder per dataset, or an organisation of the Hub
 DATASETS = "HALLUSCOPE_DATASETS"
 
+# What a user who asks a model, or makes a report, does about missing images
+NAME_IMAGES = "Build it with images, or name the folder that holds them (--images, in Python images)."
+
 
 @dataclass(frozen=True)
 class Source:
@@ -82,7 +85,11 @@ def where(name: str) -> str:
 
 
 def open_source(
-    source: str, images: str | None = None, dataset: Dataset | None = None, keep: int | None = None
+    source: str,
+    images: str | None = None,
+    dataset: Dataset | None = None,
+    keep: int | None = None,
+    advice: str = NAME_IMAGES,
 ) -> Source:
     """Open a dataset to ask about its rows.
 
@@ -91,6 +98,7 @@ def open_source(
         images: the folder of the images; None for those that the dataset holds.
         dataset: which dataset it is; None to tell it by its columns.
         keep: how many images stay open; None for all.
+        advice: what errors say to do about missing images.
 
     Raises:
         ValueError: if it is no dataset of a benchmark, or is not the named one.
@@ -126,12 +134,9 @@ def open_source(
     if images is not None:
         find = _in_folder(path_of(images), wanted, stored, dataset, name, keep=keep)
     elif "image" in stored.column_names:
-        find = pictures.of_table(stored, key, wanted, name, keep, folder=named.folder)
+        find = pictures.of_table(stored, key, wanted, name, keep, folder=named.folder, advice=advice)
     else:
-        raise NoImages(
-            f"{name} was built without images; build it with them, or name the folder that holds them (--images, in "
-            "Python images)."
-        )
+        raise NoImages(f"{name} was built without images. {advice}")
 
     def find_or_name_row(value: Any) -> Image:
         try:

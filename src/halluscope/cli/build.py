@@ -63,7 +63,7 @@ def build(
     for name_of_count, count in stats["counts"].items():
         if isinstance(count, int):
             counts.append(f"{count:,} {name_of_count.replace('_', ' ')}")
-    remark = " (a subset)" if stats["subset"] else ""
+    remark = " (not as published)" if stats["subset"] else ""
     say(f"{folder}: {', '.join(counts)}{remark}")
     for table in stats["tables"]:
         config = f"{table['config']!r}, "

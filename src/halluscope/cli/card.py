@@ -22,6 +22,10 @@ def card(name: str) -> str:
     for dataset in benchmark.datasets:
         if name in (dataset.name, benchmark.name):
             lines += _dataset(dataset)
+    for dataset_of_others in benchmark.reads:
+        lines.append(f"\ndataset {dataset_of_others}: halluscope build {dataset_of_others}")
+    if benchmark.other_datasets:
+        lines.append(f"  --dataset also takes {benchmark.other_datasets}")
     if benchmark.is_scored:
         lines += _prompts(benchmark)
     if benchmark.judges and benchmark.judges.published:

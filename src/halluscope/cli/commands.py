@@ -82,7 +82,7 @@ COMMANDS: Mapping[str, Sequence[Command]] = {
             "table",
             "put runs side by side: a row per model, as in papers",
             "table:table",
-            "halluscope table runs --format latex",
+            "halluscope table runs --format latex > table.tex",
         ),
         Command(
             "compare",

@@ -54,7 +54,7 @@ def _where_built(dataset: str) -> str:
     if not (folder / "data").is_dir():
         return "no"
     if is_subset(folder):
-        return f"{folder} (subset)"
+        return f"{folder} (not as published)"
     return str(folder)
 
 

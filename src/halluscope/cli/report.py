@@ -53,9 +53,10 @@ def report(
             a tab
         out: write the page to this new file (default: report.html; with --figures, no page)
         worst: print the N worst responses of each model instead of a page; with --out FILE.csv, write them as CSV
-        figures: write figures to this new folder, each with a caption: scores, errors by class and along the text, or
-            two benchmarks against each other
-        scores: the scores to draw (default: all of the principal score's kind; of two benchmarks the principal scores)
+        figures: write figures to this new folder, each with a caption: of each benchmark scores, and errors by class
+            and along the text; and two benchmarks against each other
+        scores: the scores to draw (default: all of the principal score's kind; against each other the principal
+            scores); of two benchmarks, one or two to draw against each other
         format: the formats of the figures' files (default: svg pdf)
         dataset: show the images of this dataset: a folder or a Hub id; a file needs --images (default: the dataset
             that the run names, if it is here); none shows none

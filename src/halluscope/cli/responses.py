@@ -36,8 +36,10 @@ def parameters(benchmark: Benchmark) -> list[Parameter]:
 
 
 def summary(benchmark: Benchmark) -> str:
-    """Return what a benchmark measures, and which extras it needs."""
+    """Return what a benchmark measures, which files are a dataset too, and which extras it needs."""
     text = f"{benchmark.title}: {benchmark.about}."
+    if benchmark.other_datasets:
+        text += f" --dataset also takes {benchmark.other_datasets}."
     if benchmark.extras:
         text += f" Needs pip install 'halluscope[{','.join(benchmark.extras)}]'."
     return text

@@ -3,19 +3,21 @@
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from halluscope import registry
+from halluscope.building.build_info import MANIFEST
 from halluscope.cli import commands
 from halluscope.cli.parameters import OUTPUT, Folder
 from halluscope.files.opening import plain_name
 from halluscope.files.writing import check_new
-from halluscope.inspection.inspecting import DATASET, JUDGE, VERDICTS, Inspection, inspect
+from halluscope.inspection.inspecting import DATASET, JUDGE, RESPONSES, VERDICTS, Inspection, inspect
+from halluscope.inspection.printed import letters
 from halluscope.judging.verdicts import RUN
 from halluscope.responses import answer_lists
 from halluscope.sanitize import one_line, short_repr, typed
@@ -52,28 +54,41 @@ def score_folder(
             "name the benchmark: `halluscope score NAME --responses FILE`; `halluscope inspect FILE` says which."
         )
     check_new(out)
-    groups = groups_of(responses, judge, out)
-    if not groups:
+    groups, left_out = groups_of(responses, judge, out)
+    scored = []
+    for group in groups:
+        words = words_of(group, groups, responses, out)
+        if DATASET in words:
+            reason = (
+                f"put what these responses are about in the place of {DATASET} (`halluscope score {group.name} "
+                f"--help` says what that can be): `{typed(words)}`."
+            )
+            left_out[reason] = [str(file.relative_to(responses)) for file in group.files]
+        else:
+            scored.append(group)
+    if not scored:
+        tell_left_out(left_out)
         raise ValueError(
             f"No file in {one_line(responses)} could be scored, so {one_line(out)} was not written."
         )
     failed = []
-    for group in groups:
-        words = ["score", group.name, "--responses"]
-        words += words_of_models(group, groups, responses)
-        words += group.words
-        words += ["--out", str(out / place(group, groups))]
+    for group in scored:
+        words = words_of(group, groups, responses, out)
         say(f"{typed(words)}\n")
         try:
             commands.run(words, words)
         except (ValueError, OSError, ImportError) as error:
             tell_error(f"{group.name}: {error}")
-            failed.append(group.name)
+            failed.append(place(group, groups))
         say("")
+    tell_left_out(left_out)
     if failed:
+        others = ""
+        if len(failed) < len(scored):
+            others = f" `{typed(['table', str(out)])}` shows the others."
         raise ValueError(
-            f"{len(failed)} of {len(groups)} benchmarks were not scored: {', '.join(failed)}. Type their commands "
-            f"again once the files are as expected; `{typed(['table', str(out)])}` shows the others."
+            f"{len(failed)} of {len(scored)} benchmarks were not scored: {', '.join(failed)}. Once what the messages "
+            f"name is mended, type the commands above again.{others}"
         )
     tell(f"Next: `{typed(['table', str(out)])}` puts all models into one table.")
 
@@ -82,13 +97,13 @@ def score_folder(
 
 
 def files_of(folder: Path) -> Iterator[Path]:
-    """Yield the files of a folder and of its folders, without hidden ones and runs.
+    """Yield the files of a folder and of its folders, without hidden ones, runs and built datasets.
 
     A folder of text files, one per subtask, is as one file.
     """
     for name, folders, files in os.walk(folder):
         here = Path(name)
-        if RUN in files:
+        if RUN in files or MANIFEST in files:
             folders.clear()
             continue
         if answer_lists.is_folder_of_lists(here):
@@ -100,13 +115,15 @@ def files_of(folder: Path) -> Iterator[Path]:
                 yield here / file
 
 
-def groups_of(folder: Path, judge: str, out: Path) -> list[Group]:
-    """Return the files that can be scored, those of one benchmark and dataset together; say why others cannot."""
+def groups_of(folder: Path, judge: str, out: Path) -> tuple[list[Group], dict[str, list[str]]]:
+    """Return the files whose benchmark is known, those of one benchmark and dataset together; and why -> which others
+    cannot be scored.
+    """
     groups: dict[tuple[str, ...], Group] = {}
-    left_out: dict[str, list[str]] = {}  # why -> which files
+    left_out: dict[str, list[str]] = {}
     for file in files_of(folder):
         try:
-            inspection = inspect(file)
+            inspection = by_name(inspect(file), file)
             reason = why_not(inspection, judge, out)
         except (ValueError, OSError) as error:
             reason = str(error)
@@ -117,9 +134,16 @@ def groups_of(folder: Path, judge: str, out: Path) -> list[Group]:
         name = inspection.benchmarks[0]
         group = groups.setdefault((name, *words), Group(name, words))
         group.files.append(file)
+    return list(groups.values()), left_out
+
+
+def tell_left_out(left_out: Mapping[str, Sequence[str]]) -> None:
+    """Say which files are not scored, a line for each reason, and what to type for them."""
+    if not left_out:
+        return
+    tell("Not scored:")
     for reason, files in left_out.items():
-        tell(f"Left out: {listed(files)}: {reason}")
-    return list(groups.values())
+        tell(f"  {listed(files)}: {reason}")
 
 
 def listed(files: Sequence[str]) -> str:
@@ -130,18 +154,33 @@ def listed(files: Sequence[str]) -> str:
     return names
 
 
+def by_name(inspection: Inspection, file: Path) -> Inspection:
+    """Choose the benchmark that a file is called as, where its content does not tell which of several it is."""
+    if inspection.kind != RESPONSES or inspection.problem or len(inspection.benchmarks) == 1:
+        return inspection
+    for benchmark in registry.benchmarks():
+        is_called_so = letters(plain_name(file)) in (letters(benchmark.name), letters(benchmark.title))
+        may_be = not inspection.benchmarks or benchmark.name in inspection.benchmarks
+        if benchmark.is_scored and is_called_so and may_be:
+            words = ["score", benchmark.name, "--responses", inspection.file, "--dataset", DATASET]
+            return replace(inspection, benchmarks=[benchmark.name], words=words)
+    return inspection
+
+
 def why_not(inspection: Inspection, judge: str, out: Path) -> str:
     """Return why a file cannot be scored without more being said, and what to type; "" if it can."""
     if inspection.kind == VERDICTS:
         return "verdicts, not responses; score the responses with --ratings FILE."
-    if not inspection.words:
-        return f"{inspection}."
+    if inspection.kind != RESPONSES:
+        return f"{inspection.kind}, not responses."
+    if inspection.problem:
+        return inspection.problem
+    if not inspection.benchmarks:
+        return f"which benchmark these responses are for is not known; name it: {command('NAME', [DATASET], out)}."
     name = inspection.benchmarks[0]
     if len(inspection.benchmarks) > 1:
         names = " or ".join(inspection.benchmarks)
-        return f"responses of {names}; choose, and name what they are about: {command(name, [DATASET], out)}."
-    if DATASET in inspection.words:
-        return f"the dataset is not known; name it: {command(name, [DATASET], out)}."
+        return f"responses for {names}; choose one, and name what has the images: {command(name, [DATASET], out)}."
     if JUDGE in inspection.words and not judge:
         dataset = inspection.words[inspection.words.index("--dataset") + 1]
         typed_with_ratings = command(name, [dataset, "--ratings", "FILE"], out)
@@ -156,6 +195,15 @@ def command(name: str, words: Sequence[str], out: Path) -> str:
 
 
 # What is typed
+
+
+def words_of(group: Group, groups: Sequence[Group], top: Path, out: Path) -> list[str]:
+    """Return the command that scores a group."""
+    words = ["score", group.name, "--responses"]
+    words += words_of_models(group, groups, top)
+    words += group.words
+    words += ["--out", str(out / place(group, groups))]
+    return words
 
 
 def words_after_files(inspection: Inspection, judge: str) -> Iterator[str]:
@@ -215,17 +263,47 @@ def models_of(group: Group) -> list[Model]:
 
 
 def name_among(model: Model, models: Sequence[Model], groups: Sequence[Group], top: Path) -> str:
-    """Name an LVLM: by its files; or by its folder, if others have files of that name and each folder is one LVLM's."""
+    """Name an LVLM: by its files; or by its folder, if that is one LVLM's, and the files' names do not tell it."""
+    if is_named_by_folder(model.folder, groups, top):
+        return folder_name(model.folder, top)
     folders = [other.folder for other in models]
     names = [other.name for other in models]
     if names.count(model.name) == 1 or model.folder == top:
         return model.name
     benchmarks = [group.name for group in groups if any(file.parent == model.folder for file in group.files)]
     if len(benchmarks) > 1 and folders.count(model.folder) == 1:
-        return str(model.folder.relative_to(top))
+        return folder_name(model.folder, top)
     if len(model.files) > 1:
         return f"{model.folder.name}/{model.name}"
     return model.name  # `score` puts folders before names that are alike
+
+
+def is_named_by_folder(folder: Path, groups: Sequence[Group], top: Path) -> bool:
+    """Whether a folder is one LVLM's: its files are of different benchmarks, and are called as these are."""
+    benchmarks = 0
+    for group in groups:
+        here = [model for model in models_of(group) if model.folder == folder]
+        if not here:
+            continue
+        if len(here) > 1 or letters(here[0].name) not in names_of_benchmark(group):
+            return False
+        benchmarks += 1
+    return benchmarks > 1 or (benchmarks == 1 and folder != top)
+
+
+def names_of_benchmark(group: Group) -> set[str]:
+    """Return how a benchmark, and the dataset that its files are about, may be called, in small letters and digits."""
+    benchmark = registry.benchmark(group.name)
+    dataset = group.words[group.words.index("--dataset") + 1]
+    config = f"{group.name} {registry.first_dataset(benchmark).config}"
+    return {letters(name) for name in (group.name, benchmark.title, dataset, config)}
+
+
+def folder_name(folder: Path, top: Path) -> str:
+    """Return what an LVLM is called by its folder."""
+    if folder == top:
+        return folder.resolve().name
+    return str(folder.relative_to(top))
 
 
 def part_in(file: Path, parts: Iterable[str]) -> str:

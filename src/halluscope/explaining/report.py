@@ -174,9 +174,23 @@ def of_example(explanation: Explanation, example: Values) -> str:
         if name not in ("text", "first", "second"):
             identity.append(str(value))
     row = one_line(" ".join(identity), NAME)
-    first = in_words(explanation, example["first"])
-    second = in_words(explanation, example["second"])
+    first = in_words(explanation, without_common(example["first"], example["second"]))
+    second = in_words(explanation, without_common(example["second"], example["first"]))
     return f"  {row}: {quoted(example['text'], TEXT)} is {first}, or {second}"
+
+
+def without_common(reading: Values, other_reading: Values) -> dict[str, Any]:
+    """Return what one parser read, of lists only what the other did not read.
+
+    >>> without_common({"mentions": ["dog", "cat"], "n": 1}, {"mentions": ["dog"], "n": 2})
+    {'mentions': ['cat'], 'n': 1}
+    """
+    unshared = dict(reading)
+    for part, entries in reading.items():
+        other_entries = other_reading[part]
+        if isinstance(entries, list) and isinstance(other_entries, list):
+            unshared[part] = [entry for entry in entries if entry not in other_entries]
+    return unshared
 
 
 def in_words(explanation: Explanation, values: Values) -> str:

@@ -13,7 +13,6 @@ from halluscope import registry, scoring
 from halluscope.answering import sources
 from halluscope.answering.sources import Source
 from halluscope.benchmark import Benchmark
-from halluscope.errors import NoImages
 from halluscope.files.opening import parse, read_text
 from halluscope.options import check, taken
 from halluscope.reading.datasets import Row
@@ -138,10 +137,8 @@ class Evaluation:
         benchmark = registry.benchmark(name)
         if benchmark.judges and setting.judged:  # better to fail now than after an LVLM has run for hours
             benchmark.judges.find(setting.options)
-        try:
-            source = sources.open_source(setting.dataset, setting.images, registry.dataset(name), keep)
-        except NoImages as error:
-            raise NoImages(f"{name} was built without images. {NAME_IMAGES.format(name=name)}") from error
+        advice = NAME_IMAGES.format(name=name)
+        source = sources.open_source(setting.dataset, setting.images, registry.dataset(name), keep, advice)
         module = benchmark.module("rows")
         if hasattr(module, "wanted"):
             choice = taken(module.wanted, setting.options)

@@ -209,6 +209,8 @@ def _of_table(name: str, table: Table, rows: Sequence[Mapping[str, Any]], cut_en
         if question in row:
             questions.append(str(row[question]))
     recognised, questions = _recognised(table, roles, questions)
+    if kind == OTHER and question and recognised.benchmarks:
+        kind = ASKED
     inspection = Inspection(
         file=name,
         kind=kind,
@@ -231,6 +233,18 @@ def _of_table(name: str, table: Table, rows: Sequence[Mapping[str, Any]], cut_en
     if not inspection.benchmarks or choice.problem:
         return inspection
     return _with_command(inspection, recognised, columns)
+
+
+def dataset_for(inspection: Inspection) -> str:
+    """Return which dataset scores responses to a file's questions: the file, or the benchmark's own if the file lacks
+    what its rows need, such as right answers.
+    """
+    benchmark = registry.benchmark(inspection.benchmarks[0])
+    try:
+        benchmark.module("rows").load([inspection.file])
+    except ValueError:
+        return registry.first_dataset(benchmark).name
+    return inspection.file
 
 
 class _Columns:

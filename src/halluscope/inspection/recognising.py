@@ -94,9 +94,12 @@ def recognise(
         if is_image and files and all(is_image(file) for file in files):
             return Recognised([benchmark.name])
         known_ids = _of_rows(benchmark, "known_ids")
-        part = known_ids(ids) if known_ids else None
-        if part:
-            return Recognised([benchmark.name], *part)
+        if not known_ids:
+            continue
+        for stated in (ids, images):
+            part = known_ids(stated)
+            if part:
+                return Recognised([benchmark.name], *part)
     prompted = []
     for benchmark in benchmarks:
         if set(questions) == {benchmark.prompt}:

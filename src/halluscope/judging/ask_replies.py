@@ -9,7 +9,7 @@ from halluscope.judging.ask import SHOWN, Asking, check_failed, reasons
 from halluscope.judging.cache import Cache, reply_key
 from halluscope.judging.endpoint import EMPTY
 from halluscope.judging.judge import MAX_FAILED, ChatJudge, Schema
-from halluscope.judging.prompts import PromptSpec, Refusal, said_of
+from halluscope.judging.prompts import Collected, PromptSpec, Refusal, said_of
 from halluscope.sanitize import quoted
 
 # How many prompts are asked first; if none of the replies to them can be read, the rest is not asked
@@ -32,8 +32,8 @@ def collect_verdicts(
     cache: Cache | None = None,
     max_failed: float = MAX_FAILED,
     progress: bool = False,
-) -> list[list[V | None]]:
-    """Ask each distinct prompt `repeats` times; return verdicts [repeats][prompts], None where one is missing.
+) -> Collected[V]:
+    """Ask each distinct prompt `repeats` times; return its verdicts, and the replies without one.
 
     The first repeat's replies have the seed `seed`, and each further repeat the next one. A greedy judge has no seed,
     and is asked once. If `max_failed` is less than `HALF`, and none of the first `FIRST` prompts has a readable reply,
@@ -52,12 +52,15 @@ def collect_verdicts(
         advice = reading.advice(prompts[0].schema)
         check_failed(reading.missing, reading.total, max_failed, outcome, advice)
         warnings.warn(outcome, stacklevel=2)
-    table = []
+    verdicts = []
+    unread = []
     for repeat, drawn_by in draws:
-        table.append([reading.verdicts.get((spec.prompt, repeat, drawn_by)) for spec in prompts])
+        requests = [(spec.prompt, repeat, drawn_by) for spec in prompts]
+        verdicts.append([reading.verdicts.get(request) for request in requests])
+        unread.append([reading.unread.get(request, "") for request in requests])
     if judge.greedy:
-        return table * repeats
-    return table
+        return Collected(verdicts * repeats, unread * repeats)
+    return Collected(verdicts, unread)
 
 
 class AskingReplies(Asking[Request]):
@@ -162,7 +165,7 @@ class AskingReplies(Asking[Request]):
             verdict = spec.read(reply)
             reading.verdicts[request] = verdict
             if verdict is None:
-                reading.unreadable.append(reply)
+                reading.unread[request] = reply
                 reading.refusals.append(spec.refusal(reply))
                 reading.unreadable_before += request in self._kept
         return reading
@@ -175,7 +178,7 @@ class Reading:
     total: int  # how many requests were asked, now or earlier
     unasked: int  # how many were not, because no reply could be read
     verdicts: dict[Request, Any] = field(default_factory=dict)  # of each reply; None if it is unreadable
-    unreadable: list[str] = field(default_factory=list)  # the replies that are
+    unread: dict[Request, str] = field(default_factory=dict)  # the replies that are
     refusals: list[Refusal | None] = field(default_factory=list)  # why each of these is
     unreadable_before: int = 0  # how many of these were kept from before
 
@@ -187,16 +190,16 @@ class Reading:
     @property
     def missing(self) -> int:
         """How many requests have no verdict."""
-        return self.silent + len(self.unreadable)
+        return self.silent + len(self.unread)
 
     def outcome(self, judge: str, why_silent: str) -> str:
         """Say how many verdicts are missing, and why, for a message."""
-        quotes = ", ".join(quoted(reply, 120) for reply in self.unreadable[:SHOWN])
+        quotes = ", ".join(quoted(reply, 120) for reply in list(self.unread.values())[:SHOWN])
         if quotes:
             quotes = f" ({quotes})"
         return (
             f"{self.missing} of {self.total} prompts have no readable verdict from {judge}: {self.silent} without a "
-            f"reply{why_silent}, {len(self.unreadable)} with a reply that says something else{quotes}."
+            f"reply{why_silent}, {len(self.unread)} with a reply that says something else{quotes}."
             f"{said_of(self.refusals)}"
         )
 

@@ -23,7 +23,7 @@ from halluscope.judging.judge import (
     Voter,
     check_leave_out,
 )
-from halluscope.judging.prompts import PromptSpec
+from halluscope.judging.prompts import Collected, PromptSpec
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.votes import VoteResult
 from halluscope.options import check_values, option
@@ -356,8 +356,8 @@ class VerdictOptions(JudgeOptions):
 
         return cache_of(self.store, self.fresh)
 
-    def verdicts(self, prompts: Sequence[PromptSpec[V]]) -> list[list[V | None]]:
-        """Ask the language model, and free it; return verdicts [repeats][prompts], None where one is missing."""
+    def collect(self, prompts: Sequence[PromptSpec[V]]) -> Collected[V]:
+        """Ask the language model for verdicts, and free it."""
         from halluscope.judging.ask_replies import collect_verdicts
         from halluscope.judging.cache import Record
 

@@ -59,6 +59,14 @@ class PromptSpec(Generic[V]):
     refusal: Callable[[str], Refusal | None] = field(default=lambda reply: None)
 
 
+@dataclass(frozen=True)
+class Collected(Generic[V]):
+    """What came of prompts: [repeats][prompts]."""
+
+    verdicts: Sequence[Sequence[V | None]]  # None where one is missing
+    unread: Sequence[Sequence[str]]  # the replies in which no verdict can be read; "" where there is none
+
+
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 

@@ -27,6 +27,9 @@ NOBODY = "none"
 # The columns where other people's files hold a judge's reply
 REPLIES = ("judge_text", "judge_reply", "judge_response", "judge_output", "reply", "gpt_eval", "evaluation")
 
+# The column of rows with a judge's reply in which no verdict can be read
+UNREAD_REPLY = "unread_reply"
+
 # The files of a run's folder that say whose responses were judged, and what judges said about each
 RUN = "run.json"
 ITEMS = "items.jsonl"

@@ -54,7 +54,7 @@ POPE_COLUMNS = ("text", "label")
 ROWS_AT_ONCE = 2**14
 
 # What is said of a dataset that is not the dataset as published
-SUBSET = "was built with --subset: it is a part or a changed copy"
+SUBSET = "is a part, another version or a changed copy"
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
@@ -189,14 +189,15 @@ def read_rows(written: str) -> Any:
         raise ValueError(f"{written} holds no rows.")
     if not source.is_json and is_subset(source.path):
         warnings.warn(
-            f"{source.path} {SUBSET} of the dataset, so its scores cannot be compared with published ones.",
+            f"{source.path} {SUBSET} of the published dataset, so its scores can only be compared with others about "
+            "the same rows.",
             stacklevel=2,
         )
     return rows
 
 
 def is_subset(folder: Path) -> bool:
-    """Whether `halluscope build` made only a part or a changed copy of the dataset in a folder."""
+    """Whether `halluscope build` made a part, another version or a changed copy of the dataset in a folder."""
     return in_stats(folder, "subset") is True
 
 

@@ -56,6 +56,7 @@ def of_table(
     name: str,
     keep: int | None = None,
     folder: Path | None = None,
+    advice: str = "Build it with images.",
 ) -> Find:
     """Return a function that finds the images that a dataset stores in its column `image`.
 
@@ -66,6 +67,7 @@ def of_table(
         name: what errors call the dataset.
         keep: how many images stay open; None keeps all open.
         folder: the folder in which a row may name a file.
+        advice: what an error about missing images says to do.
     """
     from datasets import Image as ImageFeature
 
@@ -84,7 +86,7 @@ def of_table(
         example = min(str(value) for value in missing)
         raise ValueError(
             f"{len(missing):,} of the {len(values):,} images that {name} asks about are missing, such as {key} "
-            f"{example}. Build it with images, or name the folder that holds them (--images, in Python images)."
+            f"{example}. {advice}"
         )
 
     @lru_cache(keep)

@@ -84,7 +84,9 @@ def _located(sources: Sequence[str], vocabulary: Vocabulary | None) -> Iterator[
 
 
 def _of_dataset(written: str, folder: Path, vocabulary: Vocabulary | None) -> Iterator[Located]:
-    rows = read_columns(written, NEEDED + TEXTS, NEEDED, "a presence dataset")
+    rows = read_columns(
+        written, NEEDED + TEXTS, NEEDED, "a dataset with the objects in each image, such as throne_coco"
+    )
     annotated = in_stats(folder, "counts", "images_per_class")
     if vocabulary and isinstance(annotated, dict):
         missing = [name for name in vocabulary.classes if name not in annotated]

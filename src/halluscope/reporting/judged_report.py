@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.judged import BY_LENGTH, SPEAKS, Judged
-from halluscope.judging.verdicts import Criterion
+from halluscope.judged import BY_LENGTH, RATINGS, SPEAKS, Judged
+from halluscope.judging.verdicts import UNREAD_REPLY, Criterion, reply_of
 from halluscope.reporting.report_items import (
     UNREADABLE,
     Fact,
@@ -24,6 +24,7 @@ from halluscope.reporting.tables import Values, gap, is_defined, percent
 from halluscope.sanitize import external_text
 
 LONGEST_NOTE = 1000  # how many characters of a judge's reasons are shown
+LONGEST_REPLY = 400  # how many of a reply in which nothing can be read
 
 
 @dataclass(frozen=True)
@@ -149,10 +150,11 @@ class JudgedReport(ScoresReport):
         return float(lost[0] + sum(lost[1:]) / weight)
 
     def reasons(self, row: Values) -> Iterator[Fact]:
-        """Yield what the judge says about its verdict."""
+        """Yield what the judge says about its verdict, or the reply in which none can be read."""
         for name, label in self.notes.items():
             if row.get(name):
                 yield Fact(label, [(external_text(row[name], LONGEST_NOTE), "plain")])
+        yield from unread_reply(row, [criterion.name for criterion in self.metric.criteria])
 
     def facts(self, reference: Values) -> Iterator[Fact]:
         """Yield what is known of a row, by which a person can check the verdict."""
@@ -184,6 +186,20 @@ class JudgedReport(ScoresReport):
         for name, adds in self.metric.adds(values).items():
             counted[name] = (adds.values, adds.counts)
         return counted
+
+
+def unread_reply(row: Values, criteria: Sequence[str] = ()) -> Iterator[Fact]:
+    """Yield the reply of a judge in which nothing can be read, or the text that a user gave as such.
+
+    Args:
+        row: the row of a run.
+        criteria: what a verdict says, by which a text is told from numbers.
+    """
+    reply = row.get(UNREAD_REPLY)
+    if reply is None and criteria and all(row.get(name) is None for name in criteria):
+        reply = reply_of(row["inputs"].get(RATINGS), criteria)
+    if reply:
+        yield Fact("unreadable reply", [(external_text(reply, LONGEST_REPLY), "open")])
 
 
 def with_interval(change: Mapping[str, float]) -> str:

@@ -15,7 +15,7 @@ FEWEST = 30  # how many rows a result must be about for its intervals to stand i
 BEST = "best"  # a key added to a result: the score that is highlighted, since it is better than each other model's
 
 # What a result holds that is named like its scores, and is none
-NO_SCORES = {"counts", "interval", "no_interval", "spread", "difference"}
+NO_SCORES = {"counts", "interval", "no_interval", "spread", "difference", "printed"}
 
 RESPONSES, ROWS = "responses", "rows"  # names of columns: what was scored, and on how many rows
 

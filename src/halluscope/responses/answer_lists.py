@@ -9,7 +9,7 @@ from pathlib import Path
 from halluscope.errors import BuildError
 from halluscope.files.opening import read_text
 from halluscope.reading.tables import Located
-from halluscope.sanitize import short_repr
+from halluscope.sanitize import short_repr, typed
 
 ENDING = ".txt"
 COLUMNS = ("image", "question", "label", "response")
@@ -17,7 +17,7 @@ TAB = "\t"
 
 
 def files_at(path: Path) -> list[Path]:
-    """Return the text files in a folder, in the order of their names; a path that is no such folder as it is."""
+    """Return the text files in a folder, in the order of their names; a path that is no folder as it is."""
     if not path.is_dir():
         return [path]
     files = sorted(path.glob(f"*{ENDING}"))
@@ -27,7 +27,12 @@ def files_at(path: Path) -> list[Path]:
                 f"{file} does not begin with an image, a question, its right answer and a response, divided by tabs; "
                 f"expected such text files alone in {path}. Move it elsewhere, or name the files: NAME=FILE,FILE."
             )
-    return files or [path]
+    if not files:
+        raise BuildError(
+            f"{path} is a folder; expected a file of responses. Name a file, or score each file of the folder: "
+            f"`{typed(['score', '--responses', str(path), '--out', 'FOLDER'])}`."
+        )
+    return files
 
 
 def is_folder_of_lists(path: Path) -> bool:

@@ -364,7 +364,8 @@ def _answered(case: Case, pairs: Pairs) -> _Answered:
                 places.append(place)
     if not rows:
         raise ValueError(
-            f"{case.source} holds no response to any of the {pairs.needed:,} rows that the options select."
+            f"{case.source} holds {len(pairs.rows):,} responses to other rows of the dataset, and none to those that "
+            "the options select, such as --sampling. Leave the option out, or name a file that answers these rows."
         )
     if case.responses.sampled and len(rows) < pairs.needed and not case.identity.options.lacking_ok:
         raise ValueError(

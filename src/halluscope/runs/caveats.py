@@ -23,7 +23,11 @@ def caveats(benchmark: Benchmark, result: Values, options: Values) -> list[str]:
         scored, total = result["part"]
         lines.append(f"Only {scoring.part_of(benchmark, scored, total)}.")
     if result.get("origin") == scoring.SUBSET:
-        lines.append(f"The dataset {SUBSET} of the benchmark.")
+        version = result.get("questions_version")
+        if version:
+            lines.append(f"The questions are those of {version}, an older version of the benchmark's.")
+        else:
+            lines.append(f"The dataset {SUBSET} of the benchmark's.")
     if result.get("origin") == scoring.OTHER_FILE:
         lines.append("The dataset is a file of another content than the published one.")
     if "form" in keys:
@@ -84,6 +88,8 @@ def of_stated(benchmark: Benchmark, results: Named) -> Iterator[str]:
             texts.append(f"{score} {printed(value, is_points)} (here {printed(ours, is_points)})")
             if not abs(value - ours) < AGREE:  # nor if ours is NaN
                 verdict = "differ"
+        if verdict == "differ":
+            verdict += f"; `halluscope explain {benchmark.name}` says how scripts count otherwise"
         yield f"{name} states scores itself: {', '.join(texts)}. They {verdict}."
 
 

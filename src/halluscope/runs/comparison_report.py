@@ -43,7 +43,10 @@ def of_differences(comparison: Comparison, benchmark: Benchmark, most: int = 0) 
 
 def remarks(comparison: Comparison) -> Iterator[str]:
     """Yield what a reader has to know about the differences."""
-    yield "Intervals and p values are paired: they leave the same rows (by clusters) out of both runs."
+    yield (
+        "Intervals and p values are paired: they compare both runs on the same rows, image by image where rows share "
+        "an image."
+    )
     longer = []
     for name, rows in comparison.of.items():
         if rows > comparison.rows:

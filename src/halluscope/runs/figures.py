@@ -1,6 +1,9 @@
-"""Draws runs: those of one benchmark, or of two against each other."""
+"""Draws runs: those of each benchmark, and of two against each other."""
 
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 from halluscope.benchmark import LOWER
 from halluscope.errors import MissingExtra, RunError
@@ -22,32 +25,55 @@ from halluscope.stats.correlation import FEWEST_MODELS
 
 
 def draw(runs: Mapping[str, Run], scores: Sequence[str] = ()) -> list[Figure]:
-    """Draw runs, as `halluscope.runs.folder.checked` reads them, in up to three figures or in one.
+    """Draw runs, as `halluscope.runs.folder.checked` reads them.
 
-    Runs of one benchmark give their scores, errors by class, and errors along the text; figures whose data they lack
-    are left out. Runs of two benchmarks, or of one on two datasets, are drawn against each other: those of one name.
+    Runs of one benchmark give up to three figures: their scores, errors by class, and errors along the text; those
+    whose data they lack are left out. Runs of several benchmarks, or of one on several datasets, give these figures of
+    each, and those of two are also drawn against each other, if enough models have both.
 
     Args:
         runs: the runs, by their names.
-        scores: the scores to draw, by default all of the principal score's kind; for two benchmarks one score, or one
-            for each in the order of the runs, by default their principal scores.
+        scores: the scores to draw, by default all of the principal score's kind. Of two benchmarks one score, or one
+            for each in the order of the runs; they are then only drawn against each other.
 
     Raises:
-        RunError: if the runs are of more than two benchmarks, or too few models have runs of both.
+        RunError: if scores are named for more than two benchmarks, or too few models have those of both.
         ValueError: if no run has a score that is named, or the scores have different scales.
         MissingExtra: if matplotlib is not installed.
     """
     groups = _groups(runs)
-    if len(groups) > 2:
-        raise RunError(
-            f"The runs are of {len(groups)} benchmarks: {', '.join(groups)}; expected runs of one or two."
-        )
-    if len(groups) == 2:
+    if len(groups) == 1:
+        for several in groups.values():
+            for score in scores:
+                _check_score(list(several.values()), score)
+        return of_models(all_shown(runs), benchmark_of(runs), scores)
+    if len(groups) == 2 and scores:
         return [_of_two(groups, scores)]
-    for several in groups.values():
-        for score in scores:
-            _check_score(several, score)
-    return of_models(all_shown(runs), benchmark_of(runs), scores)
+    if scores:
+        raise RunError(
+            f"--scores is {' '.join(scores)}, and the runs are of {len(groups)} benchmarks: {', '.join(groups)}; "
+            "expected runs of one or two. Leave --scores out, or draw each benchmark by itself: `halluscope report RUN "
+            "--figures FOLDER --scores SCORE`."
+        )
+    figures = []
+    if len(groups) == 2:
+        with suppress(RunError):  # too few models have both
+            figures.append(_of_two(groups, ()))
+    for measured, several in groups.items():
+        for figure in of_models(all_shown(several), benchmark_of(several)):
+            name = f"{_file_name(measured)}-{figure.name}"
+            figures.append(replace(figure, name=name, title=f"{measured}: {figure.title}"))
+    return figures
+
+
+def _file_name(measured: str) -> str:
+    """Return what runs measure as the beginning of files' names.
+
+    >>> _file_name("THRONE (throne_coco)"), _file_name("POPE (pope)")
+    ('throne-throne_coco', 'pope')
+    """
+    words = re.findall("[a-z0-9_]+", measured.lower())
+    return "-".join(dict.fromkeys(words))
 
 
 def against_each_other(runs: Mapping[str, Run]) -> list[Figure]:
@@ -61,11 +87,11 @@ def against_each_other(runs: Mapping[str, Run]) -> list[Figure]:
         return []
 
 
-def _groups(runs: Mapping[str, Run]) -> dict[str, list[Run]]:
-    """Return runs by what they measure."""
-    groups: dict[str, list[Run]] = {}
-    for run in runs.values():
-        groups.setdefault(_measured(run), []).append(run)
+def _groups(runs: Mapping[str, Run]) -> dict[str, dict[str, Run]]:
+    """Return runs, by their names, by what they measure."""
+    groups: dict[str, dict[str, Run]] = {}
+    for name, run in runs.items():
+        groups.setdefault(_measured(run), {})[name] = run
     return groups
 
 
@@ -87,14 +113,15 @@ def _check_score(runs: Sequence[Run], score: str) -> None:
     check_names("There is no score", [score], known)
 
 
-def _of_two(groups: Mapping[str, Sequence[Run]], scores: Sequence[str]) -> Figure:
+def _of_two(groups: Mapping[str, Mapping[str, Run]], scores: Sequence[str]) -> Figure:
     if len(scores) > 2:
         raise ValueError(
             f"{len(scores)} scores are named for two benchmarks; expected one, or one for each of them."
         )
     axes: list[Axis] = []
     points = []
-    for measured, runs in groups.items():
+    for measured, by_name in groups.items():
+        runs = list(by_name.values())
         benchmark = runs[0].benchmark
         score = benchmark.principal
         if scores:

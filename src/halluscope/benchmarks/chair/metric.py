@@ -139,6 +139,10 @@ of captions with at least one.
     extra_numbers = {"images": Score(), "unfinished": Score()}
     ranges = {MEAN_WORDS: AMOUNT}
     reads = ("throne_coco",)
+    other_datasets = (
+        "COCO's instances_*.json (with --captions captions_*.json), such as val2014's, and CHAIR's cache as JSON, "
+        "image id -> objects"
+    )
     items = "per_image"
     prompt = "Describe this image in detail."
     max_new_tokens = 512
@@ -148,7 +152,7 @@ of captions with at least one.
     row_options = (
         Option(
             "captions",
-            "COCO's captions_*.json, if --dataset is COCO's instances_*.json",
+            "COCO's captions_*.json, if --dataset is COCO's instances_*.json; CHAIR's cache has read them already",
             metavar="FILE",
         ),
     )

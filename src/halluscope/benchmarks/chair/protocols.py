@@ -13,7 +13,8 @@ SCRIPT = Protocol(
     rows=Way("the captions"),
     labels=Way("the dataset's, with those of --captions if given"),
     discrepancy=Discrepancy(
-        "it also knows the objects that COCO's captions name (--captions)", unless={"captions": True}
+        "it also knows the objects that COCO's captions name: --captions names these, and CHAIR's cache has them",
+        unless={"captions": True},
     ),
     parser=Way("words as tagged by nltk and looked up in WordNet", {"reader": "nltk"}),
     counting=Way("CHAIR_i over mentions, CHAIR_s over captions"),

@@ -3,12 +3,20 @@
 from collections.abc import Sequence
 
 from halluscope import vocabularies
+from halluscope.errors import BuildError
+from halluscope.files import pickles
 from halluscope.mentions import synonyms as synonym_lists
 from halluscope.mentions.ground_truth import ground_truth
 from halluscope.mentions.reading import CaptionReader
 from halluscope.reading import presence
 from halluscope.reading.presence import ImageObjects, inputs, read_all
 from halluscope.reading.words import readers
+
+# How the cache of CHAIR's script (chair.pkl) becomes JSON, in the folder of the script, whose class it holds
+CONVERT = (
+    "`import json, pickle; from chair import CHAIR; objects = pickle.load(open('chair.pkl', 'rb')).imid_to_objects; "
+    "json.dump({image: sorted(names) for image, names in objects.items()}, open('chair_objects.json', 'w'))`"
+)
 
 __all__ = ["ImageObjects", "ground_truth", "inputs", "load", "read_all"]
 
@@ -22,6 +30,13 @@ def load(
     reader: str = readers.LEMMINFLECT,
 ) -> list[ImageObjects]:
     """Read the objects of images from presence datasets, or from COCO's instances_*.json and its captions."""
+    for source in sources:
+        if pickles.is_named_so(source):
+            raise BuildError(
+                f"{source} is a pickle, which can run code when it is loaded; expected JSON. If it is the cache of "
+                f"CHAIR's script, and you trust who made it, convert it in Python, in the script's folder: {CONVERT}. "
+                "Then give that file."
+            )
     if captions is None:
         return presence.load(sources, vocabularies.load("coco"))
     if len(sources) != 1:

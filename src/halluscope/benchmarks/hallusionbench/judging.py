@@ -55,6 +55,8 @@ class Judgement:
     # the share of needed verdicts that cannot be read; None if all were given as numbers
     unread: float | None
     uncertain: float | None  # the share of responses that were read as uncertain; None if that was given
+    # the number of a row -> the reply in which no correctness can be read, in the first repeat; "" where there is none
+    unread_replies: Mapping[int, str]
 
     @property
     def repeats(self) -> int:
@@ -87,6 +89,7 @@ class Judging:
             self.rule = RULES[options.judge]
         self.by_model = bool(self.asks) and self.rule is None
         self.given_as_texts = [kind for kind, given in scored.given.items() if given.are_texts]
+        self.unread_replies: dict[int, str] = {}  # as a judgement has them
         self.is_missing: list[Bools] = []  # of each kind, which of the needed verdicts could not be read
 
     @property
@@ -138,6 +141,7 @@ class Judging:
             by_model=self.by_model,
             unread=self.share_missing(),
             uncertain=self.share_uncertain(codes),
+            unread_replies=self.unread_replies,
         )
 
     # Checks, before a model is asked
@@ -242,9 +246,11 @@ class Judging:
             prompts.append(
                 asking.ask(kind, fields, self.options.prompts_asked, self.options.reading or asking.STRICT)
             )
-        words = self.options.verdicts(prompts)
-        codes = np.zeros((len(words), len(self.scored)), dtype=np.int64)
-        for repeat, of_repeat in enumerate(words):
+        collected = self.options.collect(prompts)
+        if kind == CORRECTNESS:
+            self.unread_replies = dict(zip(rows, collected.unread[0], strict=True))
+        codes = np.zeros((len(collected.verdicts), len(self.scored)), dtype=np.int64)
+        for repeat, of_repeat in enumerate(collected.verdicts):
             for row, word in zip(rows, of_repeat, strict=True):
                 codes[repeat, row] = UNREAD if word is None else asking.CODES[kind][word]
         return codes

@@ -23,11 +23,12 @@ from halluscope.benchmarks.hallusionbench.layout import (
 from halluscope.benchmarks.hallusionbench.options import HallusionBenchOptions
 from halluscope.benchmarks.hallusionbench.reading import OURS, RULES
 from halluscope.judged import SPEAKS, Adds, Judged, by_cluster, mean_of, speakers
-from halluscope.judging.verdicts import Criterion
+from halluscope.judging.verdicts import UNREAD_REPLY, Criterion
 from halluscope.metric import Scores
 from halluscope.options import takes
 from halluscope.responses import lengths
 from halluscope.responses.lengths import MEAN_WORDS
+from halluscope.sanitize import encodable
 from halluscope.signature import data_of
 from halluscope.stats.counts import Tables
 from halluscope.stats.intervals import Counts, Range
@@ -217,6 +218,8 @@ image (visual illusion)?
             "failure": failure,
             "unread": bool(readings.is_unread[0, number]),
         }
+        if readings.unread_replies.get(number):
+            question[UNREAD_REPLY] = encodable(readings.unread_replies[number])
         if readings.repeats > 1:
             question["repeats"] = {"correctness": readings.correctness[:, number].tolist()}
         return question

@@ -5,6 +5,7 @@ the sum of the responses' ratings in percent of the sum of GPT-4's.
 """
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from halluscope.benchmarks.llava_bench.reading import (
 from halluscope.files.opening import json_rows
 from halluscope.judged import AUTHORS, OURS, PART, Adds, Judged, JudgedOptions, Readings, name_of
 from halluscope.judging.options import ASKING, given_verdicts_option, judge_option, max_tokens_option
+from halluscope.judging.prompts import Collected
 from halluscope.judging.verdict_prompts import Verdict, VerdictPrompt
 from halluscope.judging.verdicts import Criterion
 from halluscope.metric import Scores
@@ -186,8 +188,10 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
             response_texts: the responses; () if they are not known.
             answer_ids: what each response is called in its file; () if that is not known.
         """
-        if answer_ids and isinstance(ratings, str | Path) and path_of(ratings).is_file():
-            answers = {row.id: answer for row, answer in zip(rows, answer_ids, strict=True)}
+        if responses and isinstance(ratings, str | Path) and path_of(ratings).is_file():
+            answers = {}
+            if answer_ids:
+                answers = {row.id: answer for row, answer in zip(rows, answer_ids, strict=True)}
             check_reviewed(path_of(ratings), responses, answers)
         return super().inputs(rows, ratings=ratings, responses=responses, response_texts=response_texts)
 
@@ -220,7 +224,7 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
         texts: Sequence[str],
         rows: Sequence[Question],
         options: LLaVABenchOptions,
-    ) -> list[list[Verdict | None]]:
+    ) -> Collected[Verdict]:
         """Ask about each row, in both orders if the options say so."""
         if not options.both_orders:
             return super()._replies(prompt, texts, rows, options)
@@ -228,11 +232,16 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
         for in_order in (prompt, turned(prompt)):
             for row, text in zip(rows, texts, strict=True):
                 specs.append(in_order.ask(self.fields(row), text))
+        in_each_order = options.collect(specs)
         verdicts = []
-        for of_repeat in options.verdicts(specs):
+        unread = []
+        for of_repeat in in_each_order.verdicts:
             pairs = zip(of_repeat[: len(rows)], of_repeat[len(rows) :], strict=True)
             verdicts.append([of_both_orders(*pair) for pair in pairs])
-        return verdicts
+        for replies in in_each_order.unread:
+            either = zip(replies[: len(rows)], replies[len(rows) :], strict=True)
+            unread.append([usual or other for usual, other in either])
+        return Collected(verdicts, unread)
 
     def check_rows(self, rows: Sequence[Question]) -> None:
         for number, row in enumerate(rows):
@@ -351,22 +360,37 @@ def order_of(values: Mapping[str, Floats], options: LLaVABenchOptions) -> dict[s
 
 
 def check_reviewed(file: Path, responses: str, answers: Mapping[int, str]) -> None:
-    """Check that a file's reviews are of these responses, where they say which they are of.
+    """Check that a file's reviews are of these responses, where both say which they are; warn where they do not.
 
     Args:
         responses: the name of the responses.
         answers: what they are called in their file, by their questions' ids.
     """
+    reviews = 0
+    checked = 0
     for where, review in json_rows(file):
-        if not isinstance(review, Mapping) or "answer2_id" not in review:
+        if not isinstance(review, Mapping) or "question_id" not in review:
             continue
-        expected = answers.get(review.get("question_id", -1))
-        if expected is not None and review["answer2_id"] != expected:
+        reviews += 1
+        expected = answers.get(review["question_id"])
+        if expected is None or "answer2_id" not in review:
+            continue
+        checked += 1
+        if review["answer2_id"] != expected:
             raise ValueError(
                 f"{where}: answer2_id is {short_repr(review['answer2_id'])}, but the answer_id of {responses} is "
                 f"{short_repr(expected)} there: these are ratings of other responses. Name the reviews of "
                 f"{responses}: one file of --ratings for each of --responses, in the same order."
             )
+    if checked == reviews:
+        return
+    why = f"{reviews - checked:,} of the {reviews:,} reviews have no answer2_id"
+    if not answers:
+        why = "the responses have no answer_id"
+    warnings.warn(
+        f"{responses}: {why}, so it is not checked that these responses are rated in {file}, and not another model's.",
+        stacklevel=2,
+    )
 
 
 METRIC = LLaVABench()

@@ -1,5 +1,6 @@
 """MME's rows: of the dataset, of the file with all questions, and of the authors' text files."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,6 +133,21 @@ def known_questions(questions: Sequence[str]) -> str | None:
     """Return which subtasks' questions these are, in any order; None if they are not all of one subtask, or of all."""
     different = {plain_question(without_instruction(question)) for question in questions}
     return KNOWN_QUESTIONS.get(data_of("mme", [[question] for question in different]))
+
+
+def questions_by_subtask(images: Sequence[str]) -> dict[str, int]:
+    """Count questions by the subtasks in which their images stand; {} if one stands in none.
+
+    >>> questions_by_subtask(["OCR/0001.jpg", "color/images/1.jpg", "OCR/0001.jpg"])
+    {'color': 1, 'OCR': 2}
+    """
+    present: Counter[str] = Counter()
+    for image in images:
+        subtask, slash, _ = image.replace("\\", "/").partition("/")
+        if not slash or subtask not in SUBTASKS:
+            return {}
+        present[subtask] += 1
+    return {subtask: present[subtask] for subtask in SUBTASKS if subtask in present}
 
 
 def file_name_of(subtask: str, image: str) -> str:

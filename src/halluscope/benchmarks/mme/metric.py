@@ -21,6 +21,7 @@ from halluscope.benchmarks.mme.data import (
     SUBTASKS,
     Question,
     known_questions,
+    questions_by_subtask,
 )
 from halluscope.benchmarks.mme.reading import OFFICIAL, RULES
 from halluscope.labelled import ACCURACY, LabelledRows, LabelledRowsOptions, Questions, ReadResponses
@@ -43,6 +44,8 @@ ACCURACY_PLUS = "accuracy_plus"
 PAIRS = "pairs"  # "pairs/SUBTASK": the counts of images with two right answers, and of all images
 
 QUESTIONS_OF_IMAGE = 2
+
+MOST_NAMED = 4  # how many subtasks of a file are named; of more, only the number
 
 
 def declared_scores() -> dict[str, Score]:
@@ -194,6 +197,32 @@ existence, count, position and color.
         if subtasks is None:
             return None
         return subtasks, "mme", False
+
+    def known_answers(self, questions: Sequence[str]) -> list[str]:
+        """Return the right answers to some questions in the authors' order, where yes and no take turns; [] if they
+        are not MME's.
+        """
+        if known_questions(questions) is None:
+            return []
+        return [self.labels[place % 2 == 0] for place in range(len(questions))]
+
+    def known_ids(self, ids: Sequence[str]) -> tuple[str, str, bool] | None:
+        """Say which subtasks some images are of, of which dataset, and whether a subtask has more questions.
+
+        Return None if they do not all stand in a subtask's folder, once for each question.
+        """
+        rows = questions_by_subtask(ids)
+        if not rows:
+            return None
+        subtasks = ", ".join(rows)
+        if len(rows) > MOST_NAMED:
+            subtasks = f"{len(rows)} of {len(SUBTASKS)} subtasks"
+        if len(rows) == len(SUBTASKS):
+            subtasks = "all subtasks"
+        is_part = any(rows[subtask] < SUBTASKS[subtask] for subtask in rows)
+        if is_part:
+            subtasks += ", in part"
+        return subtasks, "mme", is_part
 
     def questions(self, references: Sequence[Any]) -> Questions:
         """Return the rows, checked, with their right answers: of each image both questions.

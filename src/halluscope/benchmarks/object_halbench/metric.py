@@ -22,7 +22,7 @@ from halluscope.judged import AUTHORS, OURS, PART, Adds, Judged, JudgedOptions
 from halluscope.judged import Readings as JudgedReadings
 from halluscope.judging.options import GIVEN, judge_option, max_tokens_option
 from halluscope.judging.verdict_prompts import VerdictPrompt
-from halluscope.judging.verdicts import NOBODY, Criterion
+from halluscope.judging.verdicts import NOBODY, UNREAD_REPLY, Criterion
 from halluscope.judging.verdicts import Judged as Verdicts
 from halluscope.mentions import synonyms
 from halluscope.mentions.reading import CaptionReader
@@ -31,6 +31,7 @@ from halluscope.metric import Scores
 from halluscope.options import check_effect, option, takes, usual_values
 from halluscope.reading.words import readers
 from halluscope.responses.lengths import MEAN_WORDS
+from halluscope.sanitize import encodable
 from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.validation import kind, listed, paired, texts, warn_of_a_part
@@ -127,13 +128,20 @@ class Named:
     key: Any  # as in a signature
     drawn: Mapping[str, str] = field(default_factory=dict)  # the seeds of a language model's replies
     by_model: bool = False
+    # the number of a row -> the reply in which no names can be read, in the first repeat; "" where there is none
+    unread: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def notes(self) -> list[dict[str, Any]]:
         """What a language model says of each response, in the first repeat; empty if no model was asked."""
         if not self.by_model:
             return []
-        return [{NAMES: names} for names in self.repeats[0]]
+        notes: list[dict[str, Any]] = []
+        for number, names in enumerate(self.repeats[0]):
+            notes.append({NAMES: names})
+            if self.unread.get(number):
+                notes[-1][UNREAD_REPLY] = encodable(self.unread[number])
+        return notes
 
 
 @dataclass(frozen=True)
@@ -301,13 +309,15 @@ The headline is the share of descriptions with a hallucinated object, among thos
             if len(text.split()) > FEW_WORDS:
                 asked.append(number)
                 specs.append(prompt.ask(self.fields(row), text))
+        collected = options.collect(specs)
         repeats = []
-        for replies in options.verdicts(specs):
+        for replies in collected.verdicts:
             names: list[list[str] | None] = [[] for _ in rows]
             for number, verdict in zip(asked, replies, strict=True):
                 names[number] = None if verdict is None else verdict.notes[NAMES]
             repeats.append(names)
-        return Named(repeats, [options.chat.key, prompt.key], options.drawn, by_model=True)
+        unread = dict(zip(asked, collected.unread[0], strict=True))
+        return Named(repeats, [options.chat.key, prompt.key], options.drawn, by_model=True, unread=unread)
 
     # Scores
 

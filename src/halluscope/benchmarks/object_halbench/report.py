@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from halluscope.benchmarks.object_halbench.metric import METRIC
+from halluscope.reporting.judged_report import unread_reply
 from halluscope.reporting.report_items import (
     HALLUCINATED,
     KIND_OF,
@@ -54,6 +55,7 @@ class ObjectHalBenchReport(ScoresReport):
             facts += word_facts(row[MISSED], MISSED)
             if row.get("names"):
                 facts.append(several("names by the judge", row["names"]))
+            facts += unread_reply(row)
             errors = [error for error in (HALLUCINATED, MISSED) if row[error]]
             if row[UNREADABLE]:
                 errors.append(UNREADABLE)

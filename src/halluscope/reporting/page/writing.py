@@ -54,7 +54,8 @@ class Report:
         page = "".join(parts(self.page))
         return (
             f'<iframe sandbox="allow-scripts" title="{escape(self.page.title)}" width="100%" height="{height}" '
-            f'style="border: 1px solid #8886; border-radius: 8px" srcdoc="{escape(page)}"></iframe>'
+            'style="box-sizing: border-box; border: 1px solid #8886; border-radius: 8px" '
+            f'srcdoc="{escape(page)}"></iframe>'
         )
 
     def _repr_html_(self) -> str:

@@ -79,7 +79,7 @@ def paraphrase(
             if not prompts:
                 return []
             # An unreadable reply is None, not an error.
-            (verdicts,) = collect_verdicts(
+            collected = collect_verdicts(
                 prompts,
                 as_chat_judge(judge),
                 seed=seed,
@@ -87,7 +87,7 @@ def paraphrase(
                 max_failed=1,
                 progress=progress,
             )
-            return verdicts
+            return list(collected.verdicts[0])
 
     replies = ask([PromptSpec(fill(SAY, question=question), _line) for question in questions], model)
     wordings: dict[str, Wording] = {}
