@@ -95,23 +95,23 @@ few = settings(max_examples=15, deadline=None, suppress_health_check=list(Health
 def test_a_rate_is_the_share_of_items_with_an_error(
     name: str, score: str, errors: set[str], data: Any
 ) -> None:
-    found = shown(drawn_run(name, data))
-    items = found.items if score in ("unparsed", "unjudged") else readable(name, found.items)
+    page = shown(drawn_run(name, data))
+    items = page.items if score in ("unparsed", "unjudged") else readable(name, page.items)
     bad = [bool(errors & {*item.errors}) for item in items]
     rate = sum(bad) / len(bad) if bad else math.nan
     if registry.benchmark(name).scores[score].better == "higher":
         rate = 1 - rate
-    assert found.scores[score] == pytest.approx(rate, nan_ok=True)
+    assert page.scores[score] == pytest.approx(rate, nan_ok=True)
 
 
 @pytest.mark.parametrize(("name", "score"), BY_POINTS)
 @few
 @given(data=st.data())
 def test_a_rating_is_the_mean_of_the_points_that_items_tell(name: str, score: str, data: Any) -> None:
-    found = shown(drawn_run(name, data))
-    points = [float(facts(item)[score][0].partition(" of ")[0]) for item in readable(name, found.items)]
+    page = shown(drawn_run(name, data))
+    points = [float(facts(item)[score][0].partition(" of ")[0]) for item in readable(name, page.items)]
     mean = sum(points) / len(points) if points else math.nan
-    assert found.scores[score] == pytest.approx(mean, nan_ok=True)
+    assert page.scores[score] == pytest.approx(mean, nan_ok=True)
 
 
 # Judges
@@ -156,10 +156,10 @@ def test_what_judges_write_cannot_steer(name: str, tmp_path: Any, monkeypatch: A
         reply |= {"extra_claims": 1, "evidence": [f"\ufb01ne {bad}"]}
     judge = FakeJudge(lambda prompt, _: json.dumps(reply))
     texts = [f"A fine {bad}!"]  # and so the quote, whose first letters are one, is counted, but not marked
-    found = shown(made(registry.benchmark(name), tmp_path, texts, judge=judge, max_failed=1.0))
-    told = [text for item in found.items for fact in item.facts for text, _ in fact.values]
-    assert any("Dog \\x1b" in text for text in told)
-    assert not any({*text} & {*"\x1b\u202e\n"} or "secret" in text for text in told)
+    page = shown(made(registry.benchmark(name), tmp_path, texts, judge=judge, max_failed=1.0))
+    texts_of_facts = [text for item in page.items for fact in item.facts for text, _ in fact.values]
+    assert any("Dog \\x1b" in text for text in texts_of_facts)
+    assert not any({*text} & {*"\x1b\u202e\n"} or "secret" in text for text in texts_of_facts)
 
 
 # By hand
