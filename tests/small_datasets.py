@@ -27,6 +27,7 @@ def needs(*names: str) -> Any:
 
 def build(name: str, folder: Path, **options: Any) -> Path:
     """Build a dataset as folder/name, with its input next to it."""
+    assert name in BUILDS, f"tests/small_datasets.py has no {name}; add a function that builds it to BUILDS."
     inputs = folder / f"{name}-inputs"
     inputs.mkdir(parents=True, exist_ok=True)
     return BUILDS[name](inputs, folder / name, {"subset": True} | options)

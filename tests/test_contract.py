@@ -325,6 +325,7 @@ def test_the_record_is_complete(room):
     assert directions <= {HIGHER, LOWER, ""}
     assert all((QUESTION in prompt) == (QUESTION in room.prompt) for prompt in room.prompts.values())
     if room.has_metric:
+        assert room.principal in room.scores, f"{room.name}.principal is {room.principal!r}; expected a score"
         assert room.scores[room.principal].better in (HIGHER, LOWER)
         card = share("metrics", room.name, "README.md").read_text(encoding="utf-8")
         assert f"# {room.title}" in card and "```bibtex" in card
@@ -361,7 +362,9 @@ def test_judges_by_name(tiny_t5):
 def test_the_list_of_benchmarks_says_what_their_classes_say():
     """`--help` and `list` read the list alone."""
     packages = [package.name for package in pkgutil.iter_modules(benchmarks.__path__)]
-    assert [listed.name for listed in benchmarks.LISTED] == packages
+    assert [listed.name for listed in benchmarks.LISTED] == packages, (
+        "LISTED in benchmarks/__init__.py lacks one"
+    )
     for listed in benchmarks.LISTED:
         benchmark = registry.benchmark(listed.name)
         assert benchmark.name == listed.name and benchmark.is_scored == listed.is_scored

@@ -160,7 +160,8 @@ ELSEWHERE = {"chair", "hqm", "object_halbench"}
 
 
 def test_no_benchmark_is_missing() -> None:
-    assert {benchmark.name for benchmark in registry.benchmarks()} == CASES.keys() | ELSEWHERE
+    missing = {benchmark.name for benchmark in registry.benchmarks()} - CASES.keys() - ELSEWHERE
+    assert not missing, "Say in CASES, in this file, which of their options can move a score."
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -10,6 +10,7 @@ import sys
 import threading
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -365,3 +366,11 @@ def test_every_spec_is_complete(name: str) -> None:
             assert digest in (None, specs.UNKNOWN) or re.fullmatch("[0-9a-f]{64}", digest)
         is_file = source.member is not None and not source.member.endswith("/")
         assert is_file == (source.member_sha256 is not None)
+
+
+def test_a_spec_without_a_source_that_its_builder_reads() -> None:
+    spec = replace(specs.load("dash_b"), sources={})
+    with pytest.raises(
+        BuildError, match=r"spec\.toml has no \[sources\.images\], which --images needs; add it"
+    ):
+        Order(spec).fetch("images", option="--images")
