@@ -282,8 +282,11 @@ def test_score_and_verify(words, ran, refused):
 def test_files_that_options_name_are_kept(tmp_path):
     """A user's own synonym list is stored with the run."""
     benchmark = registry.benchmark("chair")
-    folder = write(made(benchmark, tmp_path), tmp_path / "run")
-    (tmp_path / "synonyms.txt").unlink()
+    words = tmp_path / "synonyms.txt"
+    words.write_text("\n".join(vocabularies.load("coco").classes))
+    options = {"synonyms": str(words), "allow_other_synonyms": True}
+    folder = write(made(benchmark, tmp_path, **options), tmp_path / "run")
+    words.unlink()
     assert (folder / "files" / "synonyms").is_file() and told(folder) == []
     outside = {"synonyms": "../labels.json"}
     change(folder, "run.json", lambda run: {**run, "options": run["options"] | outside})

@@ -44,20 +44,18 @@ def items_of(report: Any) -> dict[str, list[Any]]:
     return dict(zip(parts["index"]["ids"], parts["rows-0"], strict=True))
 
 
-def scored(
-    benchmark: Benchmark, tmp_path: Any, **options: Any
-) -> tuple[dict[str, Any], list[Any], list[Any]]:
+def scored(benchmark: Benchmark, **options: Any) -> tuple[dict[str, Any], list[Any], list[Any]]:
     """The example of a metric's page, scored by `evaluate` with its table of rows."""
     predictions, references, shown = example(benchmark)
     metric = evaluate.load(str(share("metrics", benchmark.name)))
-    asked = shown | offline(benchmark, tmp_path) | {benchmark.items: True} | options
+    asked = shown | offline(benchmark) | {benchmark.items: True} | options
     return metric.compute(predictions=predictions, references=references, **asked), predictions, references
 
 
 @each(SCORED)
-def test_a_result_of_evaluate_is_shown(benchmark, tmp_path):
+def test_a_result_of_evaluate_is_shown(benchmark):
     """Each response is an item, complete and unchanged; the whole page is inside its frame."""
-    result, predictions, references = scored(benchmark, tmp_path)
+    result, predictions, references = scored(benchmark)
     report = halluscope.report(result, predictions, references)
     attributes = frame(report)
     assert attributes["sandbox"] == "allow-scripts" and "src" not in attributes
@@ -71,8 +69,8 @@ def test_a_result_of_evaluate_is_shown(benchmark, tmp_path):
 
 
 @each(SCORED)
-def test_pictures_stand_beside_their_rows(benchmark, tmp_path):
-    result, predictions, references = scored(benchmark, tmp_path)
+def test_pictures_stand_beside_their_rows(benchmark):
+    result, predictions, references = scored(benchmark)
     pictures = [None, *(Image.new("RGB", (40, 30), (place, 9, 9)) for place in range(1, len(predictions)))]
     report = halluscope.report(result, predictions, references, images=pictures)
     shown = [item.image in report.page.pictures for item in report.page.runs[0].items]
@@ -85,8 +83,8 @@ def refuses(said, *given, **options):
 
 
 @each(SCORED)
-def test_what_is_no_such_result_is_refused(benchmark, tmp_path):
-    result, said, right = scored(benchmark, tmp_path)
+def test_what_is_no_such_result_is_refused(benchmark):
+    result, said, right = scored(benchmark)
     rows, items = len(said), benchmark.items
     refuses(f"There are {rows - 1} predictions and {rows} references", result, said[:-1], right)
     refuses(f"There are {rows} predictions and {rows - 1} references", result, said, right[:-1])
@@ -98,7 +96,7 @@ def test_what_is_no_such_result_is_refused(benchmark, tmp_path):
     refuses(f"There are 1 values of images and {rows} predictions", result, said, right, images=picture)
 
 
-def test_a_result_of_nothing_or_of_something_else(tmp_path):
+def test_a_result_of_nothing_or_of_something_else():
     """HQM has no rows; references of another metric are not rows of the dataset; a name may be unknown."""
     for result in (None, {}, {"accuracy": 1.0}, {"signature": 3}, "pope|version:1"):
         refuses("expected what a metric's compute returned, with a signature", result, ["yes"], ["yes"])
@@ -106,11 +104,11 @@ def test_a_result_of_nothing_or_of_something_else(tmp_path):
     predictions, references, options = example(hqm)
     result = hqm.compute(predictions, references, **options)
     refuses("HQM does not score single responses", result, ["a", "b"], ["a", "b"])
-    result, said, _ = scored(registry.benchmark("hqh"), tmp_path)
+    result, said, _ = scored(registry.benchmark("hqh"))
     other = [["dog"]] * len(said)
     refuses(r"references\[0\] is \['dog'\]; expected a row of the dataset hqh", result, said, other)
     refuses("There is no benchmark 'mine'", {"signature": "mine|version:1"}, ["a"], ["b"])
-    result, said, right = scored(registry.benchmark("chair"), tmp_path)
+    result, said, right = scored(registry.benchmark("chair"))
     refuses("The result marks places beyond the end of a prediction", result, ["A dog."] * len(said), right)
     said, right = ["Yes", "No"], ["yes", "no"]
     result = registry.benchmark("pope").compute(said, right, per_question=True)
@@ -147,7 +145,7 @@ def test_in_a_notebook_s_frame(tmp_path, browser):
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import WebDriverWait
 
-    result, predictions, references = scored(registry.benchmark("amber"), tmp_path)
+    result, predictions, references = scored(registry.benchmark("amber"))
     html = halluscope.report(result, predictions, references)._repr_html_()
     page = f"<!doctype html><meta charset=utf-8><title>mine</title>{html}"
     (tmp_path / "notebook.html").write_text(page, "utf-8")
