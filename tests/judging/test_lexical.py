@@ -81,7 +81,8 @@ def test_a_mention_tells_where_it_stands():
 def test_neither_a_sentence_next_to_it_nor_its_case_matters(text):
     for other in ("The light is soft.", "There are no lamps here.", "Perhaps it rains."):
         assert implied(f"{other} {text}") >= implied(text)
-        assert implied(f"{text.rstrip('.')}. {other}") >= implied(text)
+        if not text.endswith("?"):  # what follows a question may answer it
+            assert implied(f"{text.rstrip('.')}. {other}") >= implied(text)
     if "\n" not in text:
         assert implied(text.upper()) == implied(text.lower()) == implied(text)
 

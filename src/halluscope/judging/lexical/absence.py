@@ -26,7 +26,7 @@ def opens_absence(words: list[str]) -> int:
     if following not in ABSENT.after_missing and following not in COPULAS:
         return 0
     for index in range(missing + 1, min(len(words), missing + NEAR)):
-        if words[index] in COPULAS:
+        if words[index] in COPULAS or words[index] == ":":
             return index + 1
         if words[index] == ",":
             return 0
@@ -78,16 +78,16 @@ def is_denied_presence(mention: Candidate) -> bool:
     words = mention.words
     is_aside = words_before(words, mention.start, 2) == [",", "not"]
     if is_aside and not mention.after[:1].isalnum():
-        return _has_presence(words[: mention.start])  # "Only the rider is visible, not the horse"
+        return has_presence(words[: mention.start])  # "Only the rider is visible, not the horse"
     if ABSENT.both_denied.isdisjoint(words[: mention.start]):
         return False
     for index in range(mention.end, min(len(words), mention.end + NEAR)):
         if words[index] in COPULAS or words[index] == "be":
-            return _has_presence(words[index + 1 : index + 5])
+            return has_presence(words[index + 1 : index + 5])
     return False
 
 
-def _has_presence(words: list[str]) -> bool:
+def has_presence(words: list[str]) -> bool:
     """Whether words say that something is in the image: "visible", "in the picture"."""
     if not ABSENT.presence.isdisjoint(words):
         return True

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from halluscope.judging.lexical import statements
+from halluscope.judging.lexical import absence, statements
 from halluscope.judging.lexical.sentences import Candidate, Sentence
 from halluscope.judging.lexical.tables import (
     GRAMMAR,
@@ -136,7 +136,9 @@ def _affirmed(is_definite: bool, question: list[str], answer: list[str]) -> bool
 
 def _answers_nowhere(answer: list[str]) -> bool:
     """Whether an answer to "where" says that it is nowhere: "It cannot be found", but not "It is not on the bed"."""
-    return answer[0] in {"nowhere", "not"} or not QUESTIONS.located.isdisjoint(answer[:8])
+    if answer[0] in {"nowhere", "not"} or not QUESTIONS.located.isdisjoint(answer[:8]):
+        return True
+    return absence.has_presence(answer[:8])  # "It is not in the picture"
 
 
 def _presupposed(is_definite: bool, question: list[str]) -> bool:

@@ -81,15 +81,15 @@ def new_clause_after(words: list[str], joint: int, begun: int) -> bool:
             or _has_plural_subject(words, joint, index)
             or _has_singular_subject(words, joint, index)
         )
+        if is_verb and index == joint + 1:
+            return word in CLAUSE.auxiliaries or word in CLAUSE.second_verbs
         if is_verb:
-            return index > joint + 1 or word in CLAUSE.auxiliaries or word in CLAUSE.second_verbs
+            return words[index - 1] != "and"  # "no knives and forks and is bare"
     return False
 
 
-def reaches_past_comma(words: list[str], comma: int, cue: Cue | None, begun: int) -> bool:
+def reaches_past_comma(words: list[str], comma: int, cue: Cue, begun: int) -> bool:
     """Whether a cue in force, whose words begin at `begun`, reaches past a comma."""
-    if cue is None:
-        return _list_goes_on(words, comma, is_denied=False)
     if cue.reach == "picture" and _pictured_list_goes_on(words, comma, begun):
         return True
     return _list_goes_on(words, comma, is_denied=cue.rule in {"negated", "quoted"})
@@ -176,4 +176,5 @@ def _is_later_item(words: list[str], begun: int) -> bool:
     while start and begun - start < 5 and not is_determiner(words[start]) and words[start - 1].isalnum():
         start -= 1
     is_joined = at(words, start - 1) in {",", "and"}
-    return is_joined and words[0] not in CLAUSE.opens_place
+    names_things = words[0] == "there" and words[1] in {"is", "are"}
+    return is_joined and (names_things or words[0] not in CLAUSE.opens_place)

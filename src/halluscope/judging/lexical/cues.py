@@ -127,8 +127,9 @@ class Reading:
         if self._clause is not None and self._clause.rule == "corrected" and word in {"is", "are"}:
             # "What I took for a horse is a dog", "the animal I called a wolf is a dog"
             return self.words[0] in {"what", "the", "those", "that"}
-        if word == ",":
-            return not clauses.reaches_past_comma(self.words, index, self._noun or self._clause, self._begun)
+        cue = self._noun or self._clause
+        if word == "," and cue is not None:
+            return not clauses.reaches_past_comma(self.words, index, cue, self._begun)
         if word in {"and", "as"} and index + 1 < len(self.words):
             return self._ends_before_joint(index)
         return word in CLAUSE.ends_clause

@@ -33,8 +33,8 @@ from halluscope.judging.lexical.tables import (
 HYPOTHESIS = Cue("hypothetical", "clause", keeps_definite=False)
 PICTURE = Cue("depicted", "sentence", keeps_definite=True)
 
+BOX = frozenset({"["})
 EMPTY_BOX = ["[", "]"]
-ITEM_WITH_EMPTY_BOX = ["-", "[", "]"]
 
 HAVING = frozenset({"with", "has", "have"})
 
@@ -353,9 +353,10 @@ def _is_crossed(mention: Candidate) -> bool:
         return words[nearest] in LISTS.crosses
     if after in LISTS.crosses:
         return True
-    if words[0] == "[" and words_before(words, index, 2) == EMPTY_BOX:
-        return True
-    return words[:2] == EMPTY_BOX or words[:3] == ITEM_WITH_EMPTY_BOX
+    if words[0] != "[" and words[:2] != ["-", "["]:
+        return False
+    box = last_of(words, BOX, 0, index)
+    return words[box : box + 2] == EMPTY_BOX
 
 
 def _is_denied(mention: Candidate) -> bool:
@@ -518,7 +519,8 @@ def cue_applies(cue: Cue, words: list[str], index: int) -> bool:
 
 def _is_artwork_itself(words: list[str], picture: int, cue: int) -> bool:
     """Whether a picture before a cue is the image itself: "This snapshot of a street shows", "The drawing shows"."""
-    is_this = words[0] == "this" and picture <= 2
+    start = 1 if words[0] == "in" else 0  # "In this illustration, a bear holds a cake"
+    is_this = words[start] == "this" and picture <= start + 2
     if is_this and words[picture] in DEPICTION.photographs:
         return True
     if words[picture] not in DEPICTION.artworks:

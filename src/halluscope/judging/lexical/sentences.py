@@ -109,7 +109,7 @@ class Candidate:
 _TOKEN = re.compile(
     r"(?P<word>\d+(?:[.,]\d+)+|[A-Za-z](?:\.[A-Za-z])+(?!\w)(?:\.(?=\s*[a-z,;:|=)]))?|[^\W_]+(?:['’][^\W_]+)*)"
     # Nothing else begins at a space, which saves time.
-    r"|(?! )(?:(?P<mark>\.{4,}|(?<=[^\S\n])\.{3}(?=[^\S\n])|(?<![-=])[-=]+>|</?(?:li|td|th|tr|ul|ol|b|p)>)"
+    r"|(?! )(?:(?P<mark>\.{4,}|(?<=[^\S\n])\.{3}(?=[^\S\n])|(?<![-=])[-=]+>|</?(?i:li|td|th|tr|ul|ol|b|p)>)"
     r"|(?P<stop>[.!?…]|\n(?![^\S\n]*[a-z](?![\w \-/]{0,40}(?:[:=|>\t]|\.{4}|,\d))))"
     # Arrows, check marks and pictograms too; a sign that a joiner adds to another (a cook's pan) is not a word.
     r"|(?P<sign>[,;:()\[\]—–|=]|(?<!\u200d)[\u2190-\u2bff\U0001f300-\U0001f3fa\U0001f400-\U0001faff]"

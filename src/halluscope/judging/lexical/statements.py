@@ -36,8 +36,6 @@ def _opens_question(words: list[str], index: int) -> bool:
     before = at(words, index - 1)
     if index and before not in QUESTIONS.before_question:
         return False
-    if _is_tag(words, index):
-        return False
     if word in QUESTIONS.auxiliaries:
         return index == 0 or at(words, index + 1) in QUESTIONS.subjects
     if word in QUESTIONS.interrogatives:

@@ -287,7 +287,6 @@ _PLURAL_ENDINGS = {
     "([^aeiou])y$": [r"\1ies"],
     "(s|x|z|ch|sh)$": [r"\1es"],
     "o$": ["os", "oes"],
-    "(.)$": [r"\1s"],
 }
 
 
@@ -297,7 +296,7 @@ def _plurals(word: str) -> list[str]:
     for ending, plurals in _PLURAL_ENDINGS.items():
         if re.search(ending, word):
             return [re.sub(ending, plural, word) for plural in plurals]
-    return []
+    return [word + "s"]
 
 
 def at(words: list[str], index: int) -> str:
