@@ -8,6 +8,8 @@ import pytest
 from openpyxl import Workbook
 
 import halluscope
+from halluscope.errors import BuildError
+from halluscope.reading.tables import rows
 from tests import small_datasets
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*neither question nor image")
@@ -70,6 +72,12 @@ def test_two_sheets_with_responses_need_a_name(opened, dataset, tmp_path, ran):
     assert "no sheet 'third'" in ran(*command, "--sheet", "third", status=2).err
 
 
+def test_sheets_without_responses_need_a_name(dataset, tmp_path, ran):
+    file = workbook(tmp_path / "r.xlsx", "a", a=SCORES, b=SCORES)
+    refused = ran("score pope --dataset", dataset, "--responses", file, status=2).err
+    assert "'a', 'b'" in refused and "no column" in refused and "--sheet" in refused
+
+
 # Columns whose names are the same, or nearly
 
 
@@ -122,3 +130,36 @@ def test_the_header_tells_the_separator(separator, ending, dataset, tmp_path):
     file.write_text("\n".join(lines))
     result = scored(file, dataset)
     assert (result["accuracy"], result["matched"]) == (1.0, "question_id")
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "names"),
+    [
+        (
+            "r.csv",
+            ['"question_id";"response, raw"', '"1";"yes"', '"2";"no"'],
+            ("question_id", "response, raw"),
+        ),
+        ("r.csv", ["question_id;answer, raw", "1;yes", "2;no, none"], ("question_id", "answer, raw")),
+        ("r.csv", ["question_id;answer, raw", "1;yes, one", "2;no, none"], ("question_id", "answer, raw")),
+        ("r.tsv", ["left\tright, up", "1\tyes, one"], ("left", "right, up")),
+    ],
+)
+def test_a_name_may_hold_another_separator(name, lines, names, tmp_path):
+    file = tmp_path / name
+    file.write_text("\n".join(lines))
+    assert all(tuple(row) == names for _, row in rows(file))
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["left;x,right", "1;2,3"], "holds commas and semicolons"),
+        (["question_id,response;raw", "1,yes, and no", "2"], "row 1 has a different number of cells"),
+    ],
+)
+def test_separators_that_do_not_fit(lines, message, tmp_path):
+    file = tmp_path / "r.csv"
+    file.write_text("\n".join(lines))
+    with pytest.raises(BuildError, match=message):
+        list(rows(file))

@@ -124,15 +124,27 @@ def test_cells_of_a_spreadsheet(tmp_path):
         [None] * 4,
         [9, None],
         [3],
+        [4, 2.0],
     ]
     file = sheet(tmp_path / "a.xlsx", lines)
     assert [(row["image_id"], row["response"], row["2024"]) for row in found(file)] == [
         (7, "A dog.", True),
         (9, "", ""),
         (3, "", ""),
+        (4, "2", ""),
     ]
-    assert places(file) == [", row 2", ", row 4", ", row 5"]
+    assert places(file) == [", row 2", ", row 4", ", row 5", ", row 6"]
     assert found(sheet(tmp_path / "none.xlsx", [])) == []
+
+
+def test_rows_in_two_sheets(tmp_path):
+    book = Workbook()
+    for filled in (book.active, book.create_sheet("more")):
+        filled.append(["id", "n"])
+        filled.append([1, 2])
+    book.save(tmp_path / "a.xlsx")
+    with pytest.raises(BuildError, match="rows in 2 sheets: 'Sheet', 'more'"):
+        found(tmp_path / "a.xlsx")
 
 
 def remade(file, part, change):
@@ -174,6 +186,14 @@ def test_a_file_of_too_many_rows(tmp_path, monkeypatch):
     pq.write_table(pa.Table.from_pylist(ROWS * 2), tmp_path / "a.parquet")
     with pytest.raises(LimitExceeded, match="is larger than the limit 'rows' of 2 rows"):
         found(tmp_path / "a.parquet")
+
+
+def test_a_cell_that_is_too_long(tmp_path, monkeypatch):
+    monkeypatch.setenv("HALLUSCOPE_LIMITS", "cell=10")
+    with pytest.raises(
+        LimitExceeded, match=r"a\.csv, after line 1: a cell is larger than the limit 'cell' of 10"
+    ):
+        found(tmp_path / "a.csv", "id,response\n1,A dog on a bed.\n")
 
 
 def test_one_long_text_in_each_row_of_a_small_parquet_file(tmp_path, monkeypatch):

@@ -96,13 +96,13 @@ def written(file, rows, form):
     return file
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_half_last_line(form, questions, tmp_path, ran):
+@pytest.mark.parametrize(("form", "note"), [*((form, "a note") for form in FORMS), ("csv", "a note, too")])
+def test_a_half_last_line(form, note, questions, tmp_path, ran):
     rows, dataset = questions
     responses = []
     for row in rows:
         about = {"question_id": row["question_id"], "question": row["text"]}
-        responses.append(about | {"response": row["label"], "note": "a note"})
+        responses.append(about | {"response": row["label"], "note": note})
     file = written(tmp_path / f"r.{form}", responses, form)
     command = ["score pope --bootstrap 0 --dataset", *dataset, "--responses", file]
     place = {"jsonl": "line 15", "json": "entry 15"}.get(form, "row 15")

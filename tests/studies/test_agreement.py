@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from PIL import Image
 
-from halluscope import registry
+from halluscope import registry, vocabularies
 from halluscope.judging.cache import Record
 from halluscope.responses.matching import Matched
 from halluscope.runs.folder import write as write_runs
@@ -14,6 +14,7 @@ from halluscope.runs.run import Run
 from halluscope.scoring import Ready
 from tests.studies.sheets import lines, printed, read_json, read_lines, refused, run, save, table
 
+COCO = vocabularies.load("coco")
 WORDS = {
     # the same classes, held against other ground truths
     ("alpha", 1): (["dog", "cat"], [], ["dog"], ["cat"]),
@@ -109,6 +110,7 @@ def test_worked_by_hand(files, capsys):
     [
         ({("m", 2): ([], [])}, "second lacks 1 of the 1 responses that first has read, .* of m to"),
         ({("m", 1): ([], []), ("n", 1): ([], [])}, "first lacks 1 of the 2 .* of n to the image 1"),
+        ({("n", 1): ([], [])}, "files are matched by name: score both as [mn]=FILE"),
         ({("m", 1): ([], None)}, "expected a run that reads classes out of descriptions"),
     ],
 )
@@ -128,6 +130,14 @@ def test_methods_that_cannot_be_compared(files, capsys):
     said = "A and B have read different texts for 1 of the responses, such as that of m to the image 1"
     assert said in refused(capsys, "study", "agree", files / "A", files / "B")
     assert "--out" in refused(capsys, *compared(files, "--dataset", "x"))
+
+
+def test_most_classes_on_which_methods_differ_are_left_to_json(tmp_path, capsys):
+    write_method(tmp_path / "first", {("m", "a.jpg"): (list(COCO.classes[:20]), [])})
+    write_method(tmp_path / "second", {("m", "a.jpg"): ([], [])})
+    assert "and 5 more classes on which they differ" in printed(capsys, *compared(tmp_path))
+    read_json(capsys, *compared(tmp_path, "--each", tmp_path / "each.jsonl"))
+    assert read_lines(tmp_path / "each.jsonl")[0]["image_id"] == "a.jpg"
 
 
 # The sheet
@@ -174,6 +184,10 @@ def test_tables_3_and_4_by_hand(files, capsys):
     assert got["error_rates"]["second"]["value"] == pytest.approx(0.5 * 1 / 3 + 0.5 * 2 / 4)
     kinds = dict.fromkeys(("hallucination", "misclassification", "neither"), 1)
     assert got["false_positives"] == kinds | {"responses": 5}
+    out = printed(
+        capsys, "study", "sheet", "read", mark(make(files, "--out", files / "all"), lambda row: "right")
+    )
+    assert "No error is marked for first and second, agree; first, disagree; second, disagree" in out
     out = printed(capsys, "study", "sheet", "read", marked)
     assert "error rate of first: 33.3 % (" in out and "error rate of second: 41.7 % (" in out
     assert "false positives in the 5 responses: hallucination 1, misclassification 1, neither 1" in out

@@ -12,6 +12,7 @@ from halluscope.benchmarks.throne.metric import compute
 from halluscope.judging.cache import Cache
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.stats.corrected import draw
+from halluscope.reporting.formats import written
 from halluscope.studies import certificate
 from halluscope.studies import judgement as judgements
 from halluscope.studies.judgement import digest, name_of, rows_of
@@ -249,6 +250,8 @@ def test_calibration_by_the_margins_that_a_store_kept(tmp_path):
     assert bins[0.7]["said"] == pytest.approx(0.75) and bins[0.7]["implied"] == 0.5
     # |0.75 - 0.5| and |0.25 - 0.5|, each of half the votes
     assert calibrated["ece"]["value"] == pytest.approx(0.25)
+    shown = written(certificate.report(content), "table")
+    assert "expected calibration error: 25.0" in shown and "people say yes %" in shown
     without_margins = certified(TEXTS, PRESENT, Reader(YES), SAID, CHANCE)
     assert without_margins["votes"]["reader-1"]["calibration"] is None
 

@@ -117,6 +117,15 @@ def test_bad_input(tmp_path, sheet_of, refused):
     assert "no mark" in refused("study", "certify", sheet / "sheet.csv", "--run", run)
     marked = mark(sheet, lambda row: YES_MARK)
     assert "drawn from" in refused("study", "certify", marked, "--run", another)
+    texts, nothing = [f"Response {place}." for place in range(count)], tmp_path / "nothing"
+    unjudged = [
+        None if f"Response {place}." in {row["response"] for row in table(marked)} else True
+        for place in range(count)
+    ]
+    halluscope.score(
+        "haloquest", texts, str(tmp_path / "haloquest"), out=nothing, bootstrap=0, ratings=unjudged
+    )
+    assert "is both marked and judged" in refused("study", "certify", marked, "--run", nothing)
     assert "Expected --responses and --dataset" in refused("study", "certify", marked)
     both = ("--run", run, "--responses", "a", "--dataset", "b")
     assert "--run alone for a grader" in refused("study", "certify", marked, *both)
@@ -190,6 +199,21 @@ def test_marks_of_both(runs, certified, json_of):
     (difference,) = found["differences"]
     assert not difference["beyond_chance"] and difference["more_marks"] is None
     assert found["doubts"] == []
+    content = json.loads(certificates[1].read_text())
+    certificates[1].write_text(json.dumps(sealed({**content, "drawn_from": "texts-1-0"})))
+    found = json_of("study", "certify", *runs, "--certificate", *certificates, "--bootstrap", "40")
+    assert "two.certificate is about none of these runs" in found["doubts"][-1]
+
+
+def test_a_judge_that_calls_all_right_cannot_be_corrected(certified, json_of, ran, tmp_path):
+    """What people say of responses that this judge calls wrong is not known."""
+    (row, *_) = read_rows(str(small_datasets.build("haloquest", tmp_path)))
+    runs = [scored(tmp_path, "one", QUESTIONS, row), scored(tmp_path, "two", 40, row)]
+    words = ("study", "certify", *runs, "--certificate", certified(runs[0], 60), "--bootstrap", "40")
+    found = json_of(*words)
+    assert [score["value"] for score in found["scores"]] == [0.5, None]
+    assert "two, correct" in found["uncorrected"][0] and found["differences"][0]["p"] is None
+    assert found["uncorrected"][0] in ran(*words).out
 
 
 def test_several_differences_are_corrected_together(runs, certified, json_of, refused, tmp_path):
@@ -218,5 +242,9 @@ def test_certificates_that_do_not_fit(runs, certified, refused, tmp_path):
     other = sealed({**content, "judge": "openai:another", "drawn_from": "texts-1-0"})
     changed.write_text(json.dumps(other))
     assert "Another judge errs in other ways" in refused("study", "certify", *runs, "--certificate", changed)
+    changed.write_text(json.dumps(sealed({**content, "marked": 9})))
+    assert "rests on 9 marked responses" in refused("study", "certify", *runs, "--certificate", changed)
+    changed.write_text(json.dumps(sealed({**content, "benchmark": "mmhal"})))
+    assert "is about mmhal" in refused("study", "certify", *runs, "--certificate", changed)
     no_intervals = ("--certificate", certificate, "--bootstrap", "0")
     assert "need intervals" in refused("study", "certify", *runs, *no_intervals)

@@ -86,16 +86,18 @@ def _differences(differences: Sequence[Mapping[str, Any]], benchmark: Benchmark)
         is_points = benchmark.is_points(row["score"])
         corrected = gap(row["value"], is_points, (row["low"], row["high"]))
         more: Cell = row["more_marks"]
-        if more is None and row["value"] is not None:
-            more = OPEN
-        is_beyond: Cell = "no"
-        if row["value"] is None:
-            is_beyond = None
-        elif row["beyond_chance"]:
-            is_beyond = "yes"
+        is_beyond: Cell = None
+        p: Cell = None
+        if row["value"] is not None:
+            p = p_value(row["holm"])
+            is_beyond = "no"
+            if row["beyond_chance"]:
+                is_beyond = "yes"
+            if more is None:
+                more = OPEN
         runs = f"{row['first']} - {row['second']}"
         cells: list[Cell] = [row["score"], runs, gap(row["judge"], is_points), corrected]
-        cells += [p_value(row["holm"]), is_beyond, more]
+        cells += [p, is_beyond, more]
         rows.append(cells)
     header = ["score", "difference", "judge", "corrected", "Holm p", "beyond chance", "more marks"]
     return Table("differences", header, rows, left=2, intervals=("corrected",))
