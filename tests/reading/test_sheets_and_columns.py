@@ -9,7 +9,7 @@ from openpyxl import Workbook
 
 import halluscope
 from halluscope.errors import BuildError
-from halluscope.reading.tables import rows
+from halluscope.reading import tables
 from tests import small_datasets
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*neither question nor image")
@@ -148,7 +148,7 @@ def test_the_header_tells_the_separator(separator, ending, dataset, tmp_path):
 def test_a_name_may_hold_another_separator(name, lines, names, tmp_path):
     file = tmp_path / name
     file.write_text("\n".join(lines))
-    assert all(tuple(row) == names for _, row in rows(file))
+    assert all(tuple(row) == names for _, row in tables.rows(file))
 
 
 @pytest.mark.parametrize(
@@ -162,4 +162,4 @@ def test_separators_that_do_not_fit(lines, message, tmp_path):
     file = tmp_path / "r.csv"
     file.write_text("\n".join(lines))
     with pytest.raises(BuildError, match=message):
-        list(rows(file))
+        list(tables.rows(file))

@@ -117,13 +117,12 @@ def test_bad_input(tmp_path, sheet_of, refused):
     assert "no mark" in refused("study", "certify", sheet / "sheet.csv", "--run", run)
     marked = mark(sheet, lambda row: YES_MARK)
     assert "drawn from" in refused("study", "certify", marked, "--run", another)
-    texts, nothing = [f"Response {place}." for place in range(count)], tmp_path / "nothing"
-    unjudged = [
-        None if f"Response {place}." in {row["response"] for row in table(marked)} else True
-        for place in range(count)
-    ]
+    texts = [f"Response {place}." for place in range(count)]
+    (drawn,) = [row["response"] for row in table(marked)]
+    ratings = [None if text == drawn else True for text in texts]
+    nothing = tmp_path / "nothing"
     halluscope.score(
-        "haloquest", texts, str(tmp_path / "haloquest"), out=nothing, bootstrap=0, ratings=unjudged
+        "haloquest", texts, str(tmp_path / "haloquest"), out=nothing, bootstrap=0, ratings=ratings
     )
     assert "is both marked and judged" in refused("study", "certify", marked, "--run", nothing)
     assert "Expected --responses and --dataset" in refused("study", "certify", marked)
@@ -212,7 +211,7 @@ def test_a_judge_that_calls_all_right_cannot_be_corrected(certified, json_of, ra
     words = ("study", "certify", *runs, "--certificate", certified(runs[0], 60), "--bootstrap", "40")
     found = json_of(*words)
     assert [score["value"] for score in found["scores"]] == [0.5, None]
-    assert "two, correct" in found["uncorrected"][0] and found["differences"][0]["p"] is None
+    assert "two, accuracy" in found["uncorrected"][0] and found["differences"][0]["p"] is None
     assert found["uncorrected"][0] in ran(*words).out
 
 
