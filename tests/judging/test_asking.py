@@ -1,5 +1,7 @@
 """Asking only what is needed gives the same scores as asking everything, and no question is asked twice."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -167,6 +169,26 @@ WRONG = {
 def test_a_judge_that_answers_wrongly_is_named(name):
     with pytest.raises(JudgingFailed, match=r"^The judge mine (answered|left|failed)"):
         throne.compute(["A dog.", "A cat."], [["dog"], []], judges=OwnJudge(WRONG[name]), progress=False)
+
+
+ASKED = {"text": "A dog.", "question": "Is there a dog?", "answer": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([7], "expected a JSON object with text, question and answer"),
+        ([ASKED | {"answer": 1}], "expected a JSON object with text, question and answer"),
+        ([ASKED, ASKED | {"answer": "no"}], "an earlier line has another answer"),
+        ([ASKED | {"text": "A cat."}], "No reply was given to the question 'Is there a dog\\?'"),
+    ],
+)
+def test_a_file_of_votes_that_cannot_be_repeated(rows, message, tmp_path):
+    file = tmp_path / "votes.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    options = {"vocabulary": ["dog"], "questions": ["Is there {a/an} {x}?"], "progress": False}
+    with pytest.raises(ValueError, match=message):
+        throne.compute(["A dog."], [["dog"]], judges=f"replay:{file}", **options)
 
 
 def test_a_judge_of_ones_own():

@@ -21,7 +21,7 @@ from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.errors import CacheError
 from halluscope.judging.adapters import as_voter
 from halluscope.judging.ask_votes import collect_votes
-from halluscope.judging.cache import Cache, Record
+from halluscope.judging.cache import Cache, Record, cache_of
 from halluscope.judging.judge import KnownJudge
 from halluscope.judging.votes import NO, OTHER, UNASKED, YES
 from halluscope.vocabularies import load
@@ -373,6 +373,15 @@ def test_what_came_first_stays_unless_it_is_refreshed(tmp_path):
     assert fresh.replies("judge", [request, other_request]) == {request: "new"}
     assert cache.replies("judge", [request, other_request]) == {request: "new", other_request: "old"}
     assert cache.votes("judge", ABOUT, TEXTS[:1])[0].tolist() == [[YES, UNASKED, UNASKED]]
+
+
+def test_an_empty_file_becomes_a_cache_and_an_open_one_is_refreshed(tmp_path):
+    (tmp_path / "answers.sqlite").touch()
+    cache = Cache(tmp_path / "answers.sqlite")
+    request = ("prompt", 0, 0)
+    cache.keep_replies("judge", {request: "old"})
+    assert cache_of(cache) is cache and cache.replies("judge", [request]) == {request: "old"}
+    assert cache_of(cache, fresh=True).replies("judge", [request]) == {}
 
 
 def test_what_is_only_read_keeps_nothing(tmp_path):

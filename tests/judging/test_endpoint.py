@@ -355,6 +355,12 @@ def test_a_key_goes_where_the_user_says_so(proxy, monkeypatch, host, agreed):
     assert proxy.authorized == {f"Bearer {SECRET}"}
 
 
+def test_a_proxy_that_cannot_be_used(monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "nonsense://proxy")
+    with pytest.raises(JudgeUnavailable, match="proxy that the environment names cannot be used"):
+        EndpointJudge("judge@http://judge.example/v1").replies(["a"])
+
+
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_server_that_wants_the_key_that_it_did_not_get(proxy, status):
     proxy.script = lambda prompt, count, body: refuse(status, "who are you?")
@@ -478,6 +484,7 @@ def test_names_and_keys(monkeypatch):
     ("name", "message"),
     [
         ("openai: @http://host/v1", "names no model"),
+        ("openai:g\x07pt", "expected one line of printable characters"),
         ("openai:gpt@localhost:8000", "neither http:// nor https://; write 'openai:MODEL@"),
         ("openai:gpt@me:password@api.example.com/v1", "neither http:// nor https://"),
         ("openai:gpt@http://me:password@host/v1", "address cannot be used"),

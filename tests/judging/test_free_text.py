@@ -35,6 +35,8 @@ BAR = "According to the chart, is the red bar taller than the blue bar?"
             "no",
             "restated",
         ),
+        ('{"reason": "It is taller.", "answer": true}', "yes", "opening"),
+        ('{"answer": false}', "no", "opening"),
         ("", None, "empty"),
         ("A dog.", None, "unread"),
         ("The blue bar is taller than the red bar.", None, "unread"),

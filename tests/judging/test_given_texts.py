@@ -127,6 +127,24 @@ def test_completions_that_name_their_questions_are_taken_by_name(asked, capsys):
     assert (result["rating/attribute"], result["rating/counting"]) == (6, 0)
 
 
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (7, "entry 4 is no chat completion with a text"),
+        ({"choices": [{"message": {"content": None}}]}, "entry 4 is no chat completion with a text"),
+        (None, "holds 3 chat completions, which have no ids"),
+    ],
+)
+def test_completions_that_are_not_one_for_each_question(asked, capsys, row, message):
+    rows = [completion("Rating: 6") for _ in range(3)]
+    if row is not None:
+        rows.append(row)
+    (asked / "judged.json").write_text(json.dumps(rows))
+    given = ["--ratings", asked / "judged.json"]
+    assert score_mmhal(asked / "mine.json", asked / "questions.json", *given) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_texts_beside_numbers():
     """A row in numbers is taken as it is; a bare text beside bare numbers is a mistake."""
     compute = registry.benchmark("mmhal").compute

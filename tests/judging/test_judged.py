@@ -38,6 +38,8 @@ def test_a_value_of_another_kind_or_out_of_range(criterion, bad):
             "no verdict on 1 of the 1 questions, such as id 1 of mine",
         ),
         ([{"rating": 1}], "expected an object with id, rating"),
+        ([{"id": 1, "score": 1}], "expected an object with id, rating"),
+        ([1], "expected an object with id, rating"),
     ],
 )
 def test_a_file_of_verdicts(tmp_path, rows, message):
@@ -46,6 +48,8 @@ def test_a_file_of_verdicts(tmp_path, rows, message):
     file.write_text("\n".join(map(json.dumps, rows)))
     with pytest.raises(ValueError, match=message):
         read_given(file, "mine", [1], (RATING,))
+    file.write_text('{"index": 1, "rating": 2}')
+    assert read_given(file, "mine", [1], (RATING,)) == [{"rating": 2}]
 
 
 def test_the_verdicts_of_a_run(tmp_path):

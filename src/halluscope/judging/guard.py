@@ -117,10 +117,10 @@ def code_for(response: str) -> str:
     """Return a code that does not occur in a response: always the same one, so that replies can be kept."""
     text = plain(response)
     digest = sha256_of_text(text)
-    for length in range(FEWEST_DIGITS, len(digest)):
-        if digest[:length] not in text:
-            return digest[:length]
-    return digest
+    length = FEWEST_DIGITS
+    while digest[:length] in text:
+        length += 1
+    return digest[:length]
 
 
 def with_code(template: str, code: str) -> str:
