@@ -69,9 +69,15 @@ def test_bad_input(first, second, options, message):
 # Content validity
 
 
+def test_no_intervals():
+    got = hqm.compute(predictions=[1, 2, 4], references=[1, 3, 4], bootstrap=0)
+    assert math.isnan(got["low"]) and "|interval:no|" in got["signature"]
+
+
 def test_content_validity():
     """84 of 100, as the paper's POPE. Wilson by hand with z = 1.96: middle (0.84 + 0.019208) / 1.038416."""
     got = hqm.compute(predictions=[1] * 84 + [0] * 16, indicator="content")
+    assert got == hqm.compute(predictions=[True] * 84 + [False] * 16, indicator="content")
     assert (got["content"], got["valid"], got["rows"]) == (0.84, 84, 100)
     middle, half = 0.859208 / 1.038416, math.sqrt(0.84 * 0.16 * 0.038416 + 0.038416**2 / 4) / 1.038416
     assert (got["low"], got["high"]) == pytest.approx((middle - half, middle + half), abs=1e-5)

@@ -91,6 +91,15 @@ def test_judges_that_cost_nothing_answer_for_themselves(descriptions):
     assert load_.tokens is load_.cached is plan.total() is None
 
 
+def test_two_models_together(descriptions, tiny_t5, tmp_path):
+    texts, objects = descriptions
+    judges = [str(tiny_t5), f"likelier:{tiny_t5}"]
+    total = plan_of(
+        throne.compute, [(texts, objects)], tmp_path / "store", vocabulary=CLASSES, judges=judges, ask="all"
+    ).total()
+    assert (total.questions, total.cached) == (360, 0)
+
+
 def test_weights_that_cannot_be_had(descriptions, tmp_path):
     """The paper's three judges, without a network: known models are planned, and missing facts are named."""
     texts, objects = descriptions

@@ -96,6 +96,11 @@ def test_a_local_model(command, planned, ran, tiny_t5, server, one_thread, tmp_p
     assert bare["questions"] == load["questions"] and bare["cached"] is None and "weights" in bare["note"]
 
 
+def test_what_cannot_be_planned(command, refused, tiny_t5, tmp_path):
+    drawn = ("--plan", "--temperature", "0.5")
+    assert "decodes greedily; expected 0" in refused(*command("hqh", str(tiny_t5), *drawn))
+
+
 def test_the_table(command, ran, server):
     """8 questions; replies of at most 512 tokens."""
     out = ran(*command("hqh", f"openai:m@{server.url}", "--plan")).out

@@ -104,6 +104,20 @@ def test_too_many_failures_are_an_error_that_says_what_to_do(store):
         collect([f"{i}" for i in range(100)], judge, READ, cache=store, max_failed=0.04)
 
 
+def test_a_judge_of_ones_own_may_be_told_schemas_and_seeds():
+    class Drawing(Parrot):
+        structured = seeded = True
+
+        def replies(self, prompts, schemas, seeds):
+            self.got = schemas, seeds
+            yield from super().replies(prompts)
+
+    judge = Drawing()
+    schema = {"type": "object"}
+    ask.collect_verdicts([PromptSpec("a", READ, schema)], as_chat_judge(judge), repeats=2, seed=7)
+    assert judge.got == ([schema, schema], [7, 8])
+
+
 def test_without_a_cache_each_prompt_is_asked():
     judge = Parrot({"a": ["correct", "incorrect"]})
     assert collect(["a", "b"], judge, READ, repeats=2) == [["correct", "correct"], ["incorrect", "correct"]]

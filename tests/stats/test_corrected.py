@@ -170,6 +170,29 @@ def test_a_kind_of_cells_of_which_nothing_is_known_is_refused():
     assert "among the 300 where the judge says yes, and the object is absent" in found.refused["f1_all"]
 
 
+def test_an_object_that_the_judge_denies_and_that_is_nowhere_labelled():
+    present = np.ones((400, 1), dtype=bool)
+    labels = np.ones((400, 1), dtype=np.int8)
+    labels[100:] = 0
+    found = correct(labels, present, some(present, np.arange(100), 0.25))
+    assert "among the 300 where the judge says no, and the object is present" in found.refused["recall_all"]
+
+
+def test_scores_by_class_of_classes_that_are_not_labelled():
+    """Of four classes two are only in texts without labels."""
+    present = np.zeros((400, 4), dtype=bool)
+    present[:, 0] = present[:100, 1] = present[398, 2] = present[399, 3] = True
+    found = correct(present.astype(np.int8), present, some(present, np.arange(100), 0.25))
+    assert {*found.refused} == {name for name in ALL if name.endswith("_cls")}
+    assert "Of the 4 classes that are present, 2 have no labelled cell" in found.refused["recall_cls"]
+
+
+def test_a_precision_of_nothing_is_undefined():
+    nothing = np.zeros((120, 1), dtype=bool)
+    found = correct(nothing.astype(np.int8), ~nothing, whole(nothing))
+    assert "precision_all" in found.refused and "recall_all" not in found.refused
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -54,6 +54,11 @@ def test_one_draw_by_hand():
     assert [difference.low, difference.high] == pytest.approx([0.1 - half, 0.1 + half], abs=2e-4)
 
 
+def test_models_of_which_people_say_all_and_nothing():
+    difference = differences(model(0, 0), model(100, 0), level=0.95)["recall_all"]
+    assert (difference.value, difference.p) == (1, 0)
+
+
 @st.composite
 def pairs(draw_):
     """What two models imply about the same images, and what is present."""

@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy.stats import kendalltau
 
 from halluscope import cli
 from halluscope.reporting import published
@@ -37,6 +38,12 @@ def test_worked_by_hand():
     assert got["spearman"]["value"] == pytest.approx(0.8)
     assert got["kendall"]["value"] == pytest.approx(4 / 6)
     assert got["spearman"]["low"] <= 0.8 <= got["spearman"]["high"] <= 1.0
+
+
+def test_very_many_models():
+    first, second = np.random.default_rng(0).integers(0, 50, (2, 120))
+    got = correlations(first, second, Bootstrap(0))
+    assert got["kendall"]["value"] == pytest.approx(kendalltau(first, second).statistic)
 
 
 def test_what_only_rounding_tells_apart_is_constant():

@@ -6,7 +6,9 @@ import re
 import pytest
 
 from halluscope import cli
+from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.studies.judgement import digest
+from halluscope.vocabularies import load
 from tests.studies.sheets import lines, printed, read_json, refused
 
 # image 1 shows a dog and a cup, image 2 a cat
@@ -83,6 +85,17 @@ def test_cases_by_hand(tmp_path, capsys):
     assert "expected an object with text, class (of the vocabulary 'coco')" in refused(capsys, *words)
 
 
+def test_votes_that_are_neither_yes_nor_no(tmp_path, capsys):
+    """Of the three questions about a dog one has another answer; that is no yes."""
+    votes = []
+    for place, (about, *_) in enumerate(PAPER.about(load(["dog"]))):
+        votes.append({"text": "A dog.", "question": about.text, "answer": ("yes", "yes", "maybe")[place]})
+    replay = lines(tmp_path / "votes.jsonl", votes)
+    file = lines(tmp_path / "cases.jsonl", [case("A dog.", "dog", "yes")])
+    words = ["study", "certify", file, "--marks", "cases", "--judges", f"replay:{replay}"]
+    assert "votes that are neither yes nor no: 33.3 %" in printed(capsys, *words)
+
+
 def test_the_threshold_of_a_judge_with_margins(tmp_path, capsys, tiny_t5):
     """What is measured is what the judge gives with that threshold, on the texts of the other half."""
     rows = []
@@ -108,6 +121,7 @@ def test_the_threshold_of_a_judge_with_margins(tmp_path, capsys, tiny_t5):
     [
         ("hat", {"image_path": "1.jpg"}, "expected an object with image_path, and in grounding"),
         ("hat", {"image_path": "a dog", "grounding": [["dog", True]]}, "expected an object with image_path"),
+        ("hat", {"image_path": "1.jpg", "grounding": [["dog", 2]]}, "expected an object with image_path"),
         ("hat", hat(3, "A dog."), "lacks 1 of the images that people's marks are about, such as 3"),
         ("hat", hat(1, "A sky."), "names no class of the vocabulary 'coco'"),
         ("faithscore", {"id": "1", "stage 2": {"A dog.": 2}}, "expected an object with id, and in 'stage 2'"),

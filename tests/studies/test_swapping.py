@@ -5,8 +5,11 @@ import json
 import pytest
 
 import halluscope
+from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.reading.datasets import read_rows
+from halluscope.vocabularies import load
 from tests import small_datasets
+from tests.studies.sheets import lines
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -52,6 +55,25 @@ def test_two_judges_by_hand(tmp_path, dataset, judged, ran, json_of):
     assert ranks["ranks"] == {"a": [1, 2], "b": [2, 1]} and ranks["tau"]["value"] == -1
     text = ran(*command).out
     assert "Kendall's tau of the two rankings" in text and "halluscope study certify" in text
+
+
+def test_classes_that_either_judge_reads(tmp_path, json_of, ran):
+    """Of the dog and the cat that the first judge reads, and the dog and the cup, both read the dog."""
+    for name, classes in {"first": ("dog", "cat"), "second": ("dog", "cup")}.items():
+        votes = [
+            {"text": "A dog.", "question": about.text, "answer": "yes" if about.object in classes else "no"}
+            for of_template in PAPER.about(load("coco"))
+            for about in of_template
+        ]
+        lines(tmp_path / f"{name}.jsonl", votes)
+        options = {"judges": f"replay:{tmp_path / name}.jsonl", "out": tmp_path / name, "bootstrap": 20}
+        lines(tmp_path / "a.jsonl", [{"image_id": 7, "response": "A dog."}])
+        (tmp_path / "truth.json").write_text(json.dumps({"7": ["dog", "cat"]}))
+        halluscope.score("throne", tmp_path / "a.jsonl", tmp_path / "truth.json", **options)
+    command = ["study", "swap", tmp_path / "first", tmp_path / "second", "--bootstrap", "20"]
+    (mentions,) = [row for row in json_of(*command)["agreement"] if row["score"] == "mentions"]
+    assert (mentions["of"], mentions["same"]) == (3, pytest.approx(1 / 3))
+    assert "judges is replay-" in ran(*command).out
 
 
 def test_other_responses_are_no_swap(tmp_path, dataset, judged, ran, refused):

@@ -23,11 +23,6 @@ class Refusal:
     rule: str  # the same words for each reply that this rule refuses
     detail: str = ""  # what this reply has instead; "" if there is no more to say
 
-    def __str__(self) -> str:
-        if not self.detail:
-            return self.rule
-        return f"{self.rule} ({self.detail})"
-
 
 def said_of(refusals: Sequence[Refusal | None]) -> str:
     """Return the rules that refused most replies, with what the first of these has instead, for a message."""

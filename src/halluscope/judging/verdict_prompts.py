@@ -219,8 +219,6 @@ class PinnedPrompt(WordPrompt):
         return key_of(self.name, self.sha256)
 
 
-def plain(value: Any) -> Any:
-    """Return a text of a reply, or a list of texts, as it can be written to any file."""
-    if isinstance(value, list):
-        return [encodable(item) for item in value]
-    return encodable(value)
+def plain(texts: list[str]) -> list[str]:
+    """Return texts of a reply as they can be written to any file."""
+    return [encodable(text) for text in texts]
