@@ -91,6 +91,11 @@ def test_a_synonym_saves_a_word_that_people_imagine():
     assert keys_of(got["signature"])["similar"].startswith("similar-1-")
 
 
+def test_an_empty_noun():
+    with pytest.raises(ValueError, match=r"nouns\[0\] holds ' '; expected a noun"):
+        compute(["-"], [described()], nouns=[[" "]])
+
+
 @given(
     st.lists(st.sampled_from(sorted(WORDS.known)), max_size=12),
     st.lists(st.sampled_from(sorted(WORDS.also)), min_size=1, max_size=6),

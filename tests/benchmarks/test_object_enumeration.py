@@ -409,6 +409,8 @@ def changed(key: str, place: int, **values: Any) -> dict[str, Any]:
     ("content", "message"),
     [
         (changed("annotations", 1, bbox=[1, 2, 3, -4]), "of at least 0"),
+        (changed("annotations", 1, bbox=[1, 2, 3]), "of at least 0"),
+        (changed("annotations", 1, bbox=[1, 2, 3, "4"]), "of at least 0"),
         (changed("images", 1, width=0), r"images\[1\] has width 0"),
         (changed("categories", 1, name="kite"), "categories 9 and 1 are both called 'kite'"),
         (coco({-1: []}), "the image id -1; expected one from 0 to"),

@@ -9,6 +9,7 @@ import pytest
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.benchmarks.throne.report import report
+from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.replay import ReplayJudge
 from halluscope.vocabularies import load
 from tests.test_frozen import simulated_votes
@@ -120,6 +121,8 @@ def test_explain_says_which_rule_took_which_mention_back():
         ],
         [],
     ]
+    own = base | {"judges": LexicalJudge(load(["dog", "cat"]))}
+    assert throne.compute(texts, [["cat"], []], **own, explain=True)["explained"][1] == []
     assert json.dumps(got) == json.dumps(throne.compute(texts, [["cat"], []], **base))
 
 

@@ -208,6 +208,23 @@ def test_names_that_are_no_files_of_a_folder(name: str, message: str, tmp_path: 
                 pictures.open_stored(content, folder, "The image of it")
 
 
+def test_images_that_a_folder_lacks(tmp_path: Path) -> None:
+    images.noise().save(tmp_path / "7.png")
+    assert pictures.file_names(tmp_path / "none", [7]) == {}
+    with pytest.raises(ValueError, match="There is no folder"):
+        pictures.of_folder(tmp_path / "none", {"7.png"})
+    with pytest.raises(ValueError, match=r"1 of the 2 images are not in .*, such as 8\.png"):
+        pictures.of_folder(tmp_path, {"7.png", "8.png"})
+    with pytest.raises(BuildError, match="is called 7; expected the name of a file"):
+        pictures.open_named(7, tmp_path, "The image of it")
+
+
+def test_a_column_that_holds_no_images() -> None:
+    table = datasets.Dataset.from_list([{"image_id": 1, "image": 2.5}])
+    with pytest.raises(ValueError, match="The column image of it holds"):
+        pictures.of_table(table, "image_id", {1}, "it")
+
+
 def test_a_row_that_names_an_address_or_a_file_elsewhere(serve: Any, tmp_path: Path) -> None:
     """Neither is opened, in a dataset's folder or as a single file."""
     server = serve(None)

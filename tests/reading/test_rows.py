@@ -88,6 +88,25 @@ def test_a_dataset_of_the_same_name_card_and_size_is_another_one(tmp_path):
         assert read_rows(str(folder))["answer"][:] == [answer]
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("hqh", "hqh has the splits .*, .*; name one: hqh@(test|validation)"),
+        ("hqh@train", "hqh@train has no split 'train'; it has (test|validation), "),
+    ],
+)
+def test_a_split_has_to_be_named(folder, name, message):
+    with pytest.raises(ValueError, match=message):
+        read_rows(name)
+    assert str(Source.of("hqh:all@test")) == "datasets/hqh:all@test"
+
+
+def test_a_card_of_another_name(folder):
+    (folder / ".huggingface.yaml").write_text("configs: []")
+    with pytest.raises(BuildError, match=r"\.huggingface\.yaml is not supported; remove it"):
+        read_rows("hqh@test")
+
+
 # What a folder's card may name
 
 

@@ -201,6 +201,13 @@ def test_each_image_stands_on_the_page_once(files, capsys):
     assert "has no row with the image_id 1" in said
 
 
+def test_classes_of_ones_own_are_shown_by_their_names(tmp_path):
+    for name in ("first", "second"):
+        write_method(tmp_path / name, {("m", 1): (["unicorn"], []), ("m", 2): (["unicorn"], [])})
+    rows = table(make(tmp_path) / "sheet.csv")
+    assert all(row["question"].startswith("unicorn: ") for row in rows)
+
+
 def test_nothing_to_mark(tmp_path, capsys):
     write_method(tmp_path / "first", {("m", 1): ([], []), ("m", 2): (["dog"], [])})
     write_method(tmp_path / "second", {("m", 1): ([], []), ("m", 2): ([], [])})

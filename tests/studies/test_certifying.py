@@ -388,6 +388,10 @@ def test_who_stops_early_has_marked_a_smaller_sample(folder, capsys):
     sheet = save(half, folder)
     assert "have no mark" in refused(capsys, *certify(folder, sheet))
     assert "4 of 8 texts are marked" in printed(capsys, "study", "sheet", "read", sheet, "--allow-unmarked")
+    first = [row | ({"mark": "", "note": ""} if place else {}) for place, row in enumerate(rows)]
+    none = refused(capsys, *certify(folder, save(first, folder), "--allow-unmarked"))
+    assert "mark all rows of at least one text" in none
+    save(half, folder)
     capsys.readouterr()
     found = certificate_of(folder, sheet, "--allow-unmarked")
     assert len(found["labels"]) == 4 and {one["chance"] for one in found["labels"]} == {0.5}
@@ -412,6 +416,8 @@ def test_sheets_that_contradict_themselves(folder, capsys, change, message):
 
 def test_other_classes_in_any_case_and_beside_their_rows(folder):
     sheet = marked(folder, lambda row: row | {"note": "Spoon , DOG,"} if row["note"] else row)
+    with sheet.open("a") as file:  # as a spreadsheet saves empty lines
+        file.write("," * (len(table(sheet)[0]) - 1) + "\n")
     labels = {one["text"]: one["implied"] for one in certificate_of(folder, sheet)["labels"]}
     assert set(labels[digest(SAYS[0])]) == IMPLIES[0]
 

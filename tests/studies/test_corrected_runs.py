@@ -149,6 +149,20 @@ def test_runs_that_cannot_be_corrected(scored, certified, refused, json_of, tmp_
     assert len(json_of("study certify", runs[0], "--certificate", one)["scores"]) == 8
 
 
+def test_labels_that_say_nothing_of_some_answers(scored, certified, json_of, ran):
+    """The judge says yes to absent cars in the first 20 images only, of which none is labelled."""
+    command = ("study certify", scored("one"), "--certificate", certified("one", 100, 20))
+    (why, *_) = json_of(*command)["uncorrected"]
+    assert "one, precision_all: No cell is labelled among the 20" in why and why in ran(*command).out
+
+
+def test_labels_of_other_images_than_both_runs_have(scored, certified, refused):
+    runs = [scored("one"), scored("two", 20)]
+    certificates = [certified("one", 100, 20), certified("two", 20)]
+    message = refused("study certify", *runs, "--certificate", *certificates)
+    assert "None of the labelled texts of one is about an image that all runs have" in message
+
+
 def test_scores_that_are_not_the_same(scored, certified, refused, json_of, tmp_path):
     """F of other weights is another score; a mean over images is no ratio of sums, and is left out."""
     by_image = scored("one", IMAGES, "--all-average", "image")

@@ -10,6 +10,7 @@ from halluscope.studies.certificate import sealed
 from halluscope.studies.sheet import NO_MARK, YES_MARK
 from tests import small_datasets
 from tests.studies.sheets import save, table
+from tests.studies.test_agreement import write_method
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -110,6 +111,9 @@ def test_a_judge_that_never_gives_a_criterion(tmp_path, sheet_of, json_of):
 def test_bad_input(tmp_path, sheet_of, refused):
     run, count = judged("haloquest", tmp_path)
     (tmp_path / "other").mkdir()
+    write_method(tmp_path / "throne", {("m", 1): (["dog"], [])})
+    other = ("study", "sheet", "make", tmp_path / "throne", "--marks", "verdict", "--sample", 1)
+    assert "no verdicts on responses" in refused(*other, "--out", tmp_path / "sheet")
     another, _ = judged("mmhal", tmp_path / "other")
     make = ("study", "sheet", "make", run, "--marks", "verdict", "--out", tmp_path / "sheet", "--sample")
     assert "a number of judged responses" in refused(*make, count + 1)

@@ -116,6 +116,14 @@ def test_the_threshold_of_a_judge_with_margins(tmp_path, capsys, tiny_t5):
     )
 
 
+def test_a_threshold_of_a_single_text(tmp_path, capsys, tiny_t5):
+    """It is chosen on the one half of the texts; the other half has none."""
+    file = lines(tmp_path / "cases.jsonl", [case("A dog.", "dog", "yes")])
+    words = ["study", "certify", file, "--marks", "cases", "--judges", f"likelier:{tiny_t5}"]
+    found = read_json(capsys, *words, "--store", tmp_path / "votes.sqlite")["threshold"]
+    assert found is None or {found["chosen_on"], found["measured_on"]} == {0, 1}
+
+
 @pytest.mark.parametrize(
     ("marks", "row", "message"),
     [

@@ -15,6 +15,7 @@ from halluscope import vocabularies
 from halluscope.studies.parallel.form import parallel_form
 from halluscope.studies.parallel.rules import (
     Refused,
+    frame,
     negate,
     opposite,
     rephrase,
@@ -52,6 +53,13 @@ def test_negated_questions(question, expected):
     negated = negate(question)
     assert negated.replace("correct that", "true that").replace("untrue that", "false that") == expected
     assert polarity(negate(negated)) == polarity(question)
+
+
+def test_only_a_question_stands_in_other_words():
+    asked = "Is it this one or that one: which do you see?"
+    assert asked in frame(asked)
+    with pytest.raises(Refused, match="neither a question nor an instruction"):
+        frame("Which one? Or both. Say it.".replace("?", "."))
 
 
 def refuses(say, reason, question):
