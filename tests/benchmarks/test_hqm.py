@@ -133,6 +133,9 @@ def test_two_benchmarks_correlate_by_which_models_are_better(tmp_path, ran, json
     constant = results(tmp_path / "d.json", SCORES, "chair|x", chair_i=dict.fromkeys(SCORES, 0.5))
     command = ["study correlate", higher, constant, "--scores", "f0.5_cls", "chair_i", "--bootstrap", 9]
     assert "All second scores are 0.5" in ran(*command).out
+    first = results(tmp_path / "e.json", SCORES)
+    again = results(tmp_path / "f.json", dict.fromkeys(SCORES, 0.5))
+    assert "All second scores are 0.5" in ran("study reliability", first, "--retest", again).out
 
 
 def test_benchmarks_correlate_by_the_principal_score_of_each(tmp_path, json_of):

@@ -118,10 +118,10 @@ def test_the_threshold_of_a_judge_with_margins(tmp_path, capsys, tiny_t5):
 
 def test_a_threshold_of_a_single_text(tmp_path, capsys, tiny_t5):
     """It is chosen on the one half of the texts; the other half has none."""
-    file = lines(tmp_path / "cases.jsonl", [case("A dog.", "dog", "yes")])
+    file = lines(tmp_path / "cases.jsonl", [case("The dog.", "dog", "yes")])
     words = ["study", "certify", file, "--marks", "cases", "--judges", f"likelier:{tiny_t5}"]
     found = read_json(capsys, *words, "--store", tmp_path / "votes.sqlite")["threshold"]
-    assert found is None or {found["chosen_on"], found["measured_on"]} == {0, 1}
+    assert (found["chosen_on"], found["measured_on"], found["agree"]["value"]) == (1, 0, None)
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,11 @@ def make(rows, tmp_path, *options, sample=5):
     return tmp_path / "review"
 
 
+def test_several_right_answers_stand_in_one_cell(tmp_path):
+    rows = lines(tmp_path / "rows.jsonl", [{"id": 1, "question": "Which?", "answer": ["a dog", "dogs"]}])
+    assert table(make(rows, tmp_path, sample=1) / "sheet.csv")[0]["answer"] == "a dog, dogs"
+
+
 def respond(folder, said):
     """Files of responses of models {name: response to the row of an id} to the rows 0, 1, ..., 99."""
     return [
