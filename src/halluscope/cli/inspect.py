@@ -71,7 +71,9 @@ def files_among(paths: Sequence[Path]) -> list[Path]:
             continue
         inner = list(files_of(path))
         if not inner:
-            raise ValueError(f"{one_line(path)} is a folder without files; expected some. Name a file.")
+            raise ValueError(
+                f"{one_line(path)} holds no files but those of runs and built datasets; expected some. Name a file."
+            )
         files += inner
     return files
 
