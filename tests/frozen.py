@@ -24,6 +24,7 @@ def same(name: str, text: str) -> None:
     file = FOLDER / name
     if os.environ.get("HALLUSCOPE_FREEZE"):
         file.write_text(text, encoding="utf-8")
+    assert file.is_file(), f"{file} is missing; run this test once with HALLUSCOPE_FREEZE=1 to write it."
     frozen = file.read_text(encoding="utf-8")
     if text != frozen:  # in the last digits: sums are added in another order where registers are wider
         assert NUMBER.sub("#", text) == NUMBER.sub("#", frozen)

@@ -201,10 +201,10 @@ class Call:
         return self.benchmark.compute(**self.given | changes)
 
 
-def call(benchmark: Benchmark, folder: Path) -> Call:
+def call(benchmark: Benchmark) -> Call:
     """A small valid call of a benchmark's metric, without a network."""
     predictions, references, options = example(benchmark)
-    options |= offline(benchmark, folder) | {"bootstrap": 5}
+    options |= offline(benchmark) | {"bootstrap": 5}
     given = {"predictions": predictions, "references": references, **options}
     valid = {
         name: values for name, values in _per_row(len(predictions)).items() if name in benchmark.keywords

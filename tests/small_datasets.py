@@ -1,7 +1,7 @@
 """A small copy of every dataset, built by its real builder from input made here."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image as Pillow
 
-from halluscope import registry
+from halluscope import registry, vocabularies
 from halluscope.benchmarks.mme.data import SUBTASKS
 from halluscope.benchmarks.pope.rows import SAMPLINGS
 
+COCO = vocabularies.load("coco").classes
 OBJECTS = [["person", "cup"], [], ["dog"]]
 """What is in the images of throne_coco, in the order of its rows."""
 
@@ -26,9 +27,16 @@ def needs(*names: str) -> Any:
 
 def build(name: str, folder: Path, **options: Any) -> Path:
     """Build a dataset as folder/name, with its input next to it."""
+    assert name in BUILDS, f"tests/small_datasets.py has no {name}; add a function that builds it to BUILDS."
     inputs = folder / f"{name}-inputs"
     inputs.mkdir(parents=True, exist_ok=True)
     return BUILDS[name](inputs, folder / name, {"subset": True} | options)
+
+
+def write_lines(file: Path, rows: Iterable[Any]) -> Path:
+    """Write rows as JSON lines."""
+    file.write_text("\n".join(map(json.dumps, rows)))
+    return file
 
 
 def pope_file(file: Path, asked: Iterable[tuple[str, str, str]], first: int = 1) -> str:
@@ -39,6 +47,22 @@ def pope_file(file: Path, asked: Iterable[tuple[str, str, str]], first: int = 1)
         rows.append({"question_id": number, "image": image, "text": text, "label": answer})
     file.write_text("\n".join(map(json.dumps, rows)))
     return str(file)
+
+
+def coco_files(
+    objects: dict[int, list[str]], spoken: Iterable[tuple[int, str]] = (), classes: Sequence[str] = COCO
+) -> tuple[str, str]:
+    """Return annotations of images with these objects, and captions of images, as COCO's JSON."""
+    images = [{"id": image, "file_name": f"{image}.jpg"} for image in objects]
+    categories = [{"id": number, "name": name} for number, name in enumerate(classes)]
+    annotations = []
+    for image, names in objects.items():
+        for name in names:
+            number = len(annotations)
+            annotations.append({"id": number, "image_id": image, "category_id": classes.index(name)})
+    captions = [{"image_id": image, "caption": text} for image, text in spoken]
+    instances = {"images": images, "categories": categories, "annotations": annotations}
+    return json.dumps(instances), json.dumps({"annotations": captions})
 
 
 def builder(name: str) -> Any:

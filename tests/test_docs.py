@@ -36,14 +36,17 @@ COMMANDS = sorted(
 
 
 def test_the_readme_is_short():
-    assert len((ROOT / "README.md").read_bytes()) < 9000
+    """But for its table of benchmarks, which has a line more for each."""
+    lines = (ROOT / "README.md").read_text("utf-8").splitlines(keepends=True)
+    others = [line for line in lines if not line.startswith("| [")]
+    assert len("".join(others).encode()) < 7000
 
 
 def test_the_readme_names_every_benchmark():
     text = (ROOT / "README.md").read_text()
     for room in registry.records():
         page = f"metrics/{room.name}/README.md" if room.has_metric else f"dataset_cards/{room.name}.md"
-        assert f"({page})" in text, room.name
+        assert f"({page})" in text, f"README.md's table of benchmarks has no link to {page}; add a line."
         assert all(f"`{one.name}`" in text for one in room.datasets), room.name
 
 
@@ -99,7 +102,7 @@ def test_the_quickstart_runs(tmp_path, monkeypatch):
                 said = _without_digest("".join(output["data"]["text/plain"]))
                 # a kernel breaks long lists
                 is_same = said == _without_digest(repr(shown[-1])) or ast.literal_eval(said) == shown[-1]
-                assert is_same, cell["source"]
+                assert is_same, f"docs/quickstart.ipynb shows {said}; expected {shown[-1]}. Execute it again."
     assert shown[0] == _names()
     # "agreeable" mentions 15 things, of which 9 are among the 12 in the pictures ("man" is a person)
     assert {"careful": (1.0, 11 / 12), "agreeable": (0.6, 0.75)} in shown

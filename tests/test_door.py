@@ -16,6 +16,7 @@ import halluscope
 from halluscope import cli
 from halluscope.signature import data_of, keys_of
 from tests import small_datasets
+from tests.small_datasets import write_lines
 
 SAMPLINGS = ("random", "popular", "adversarial")
 THINGS = {"random": ("dog", "bus"), "popular": ("cat", "person"), "adversarial": ("fork", "knife")}
@@ -37,22 +38,6 @@ def questions(pope: Path, *samplings: str) -> list[str]:
     return [str(pope / f"coco_pope_{sampling}.json") for sampling in samplings or SAMPLINGS]
 
 
-def llava(pope: Path, sampling: str, **more) -> Path:
-    """Responses in the format of LLaVA's scripts: the prompt, and the response as `text`."""
-    file = pope / f"answers_{sampling}.jsonl"
-    rows = [
-        {
-            "question_id": number,
-            "prompt": f"Is there a {thing} in the image?\nAnswer the question using a single word or phrase.",
-            "text": "Yes",
-            **more,
-        }
-        for number, thing in enumerate(THINGS[sampling], 1)
-    ]
-    file.write_text("\n".join(map(json.dumps, rows)))
-    return file
-
-
 @pytest.fixture
 def labels(tmp_path: Path) -> str:
     file = tmp_path / "labels.json"
@@ -62,11 +47,6 @@ def labels(tmp_path: Path) -> str:
 
 def throne(responses, labels: str, **options):
     return halluscope.score("throne", responses, labels, judges="lexical", progress=False, **options)
-
-
-def write(file: Path, rows: list[dict]) -> Path:
-    file.write_text("\n".join(map(json.dumps, rows)))
-    return file
 
 
 def test_a_prompt_that_has_a_name_is_in_the_signature(pope, tmp_path):
@@ -88,16 +68,6 @@ def test_a_prompt_that_has_a_name_is_in_the_signature(pope, tmp_path):
 # The standard table in one run
 
 
-def test_parts_of_one_lvlm(pope, capsys):
-    parts = ",".join(str(llava(pope, sampling)) for sampling in SAMPLINGS)
-    words = ["--dataset", *questions(pope), "--responses", f"llava={parts}", "--bootstrap", "0", "--json"]
-    assert cli.main(["score", "pope", *words]) == 0
-    (result,) = json.loads(capsys.readouterr().out)
-    assert result["responses"] == "llava"
-    assert [result[f"rows/{sampling}"] for sampling in SAMPLINGS] == [2, 2, 2]
-    assert result["matched"] == "question_id and sampling"
-
-
 LABELS = [(True, False), (1, 0), (1.0, 0.0), ("1", "0"), ("1.0", "0.0"), ("True", "False"), ("Y", "n.")]
 
 
@@ -105,7 +75,7 @@ LABELS = [(True, False), (1, 0), (1.0, 0.0), ("1", "0"), ("1.0", "0.0"), ("True"
 def test_labels_are_read_as_yes_and_no(labels, pope, capsys):
     """By themselves, POPE's parsers read each of these texts as "yes"."""
     rows = [{"question_id": number, "pred": label} for number, label in enumerate(labels, 1)]
-    file, dataset = write(pope / "mine.jsonl", rows), questions(pope, "random")
+    file, dataset = write_lines(pope / "mine.jsonl", rows), questions(pope, "random")
     assert (
         cli.main(
             ["score", "pope", "--responses", str(file), "--dataset", *dataset, "--out", str(pope / "run")]
@@ -142,7 +112,7 @@ def test_all_answers_in_one_file(named, pope):
 def forms(folder: Path) -> dict[str, Path]:
     """The same responses in each form."""
     rows = [{"image_id": i, "response": text} for i, text in SAID.items()]
-    write(folder / "lines.jsonl", rows)
+    write_lines(folder / "lines.jsonl", rows)
     (folder / "list.json").write_text(json.dumps(rows))
     (folder / "by_id.json").write_text(json.dumps(SAID))
     (folder / "by_id_indented.json").write_text(json.dumps(SAID, indent=2))
@@ -164,7 +134,7 @@ def forms(folder: Path) -> dict[str, Path]:
     for row in (["id", "prediction"], *([float(i), text] for i, text in SAID.items())):
         book.active.append(row)
     book.save(folder / "sheet.xlsx")
-    write(
+    write_lines(
         folder / "files.jsonl",
         [{"image": f"val2017/{i:012}.jpg", "answer": text} for i, text in SAID.items()],
     )
@@ -180,16 +150,16 @@ def test_each_form_gives_the_same_number_about_the_same_data(tmp_path, labels):
     assert len({keys_of(result["signature"])["data"] for result in results.values()}) == 1
 
 
-SAID_ROWS = [{"image_id": i, "response": text} for i, text in SAID.items()]
-
-
 def test_columns_of_ones_own(tmp_path, labels):
-    file = write(tmp_path / "own.jsonl", [{"picture": i, "said": text} for i, text in SAID.items()])
+    file = write_lines(tmp_path / "own.jsonl", [{"picture": i, "said": text} for i, text in SAID.items()])
     with pytest.raises(
         ValueError, match="expected an object with the LVLM's text under one of the keys response"
     ):
         throne(file, labels)
     assert throne(file, labels, id_column="picture", text_column="said")["images"] == 3
+
+
+SAID_ROWS = [{"image_id": i, "response": text} for i, text in SAID.items()]
 
 
 # What a number is about

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import evaluate
@@ -88,23 +89,15 @@ def test_repope_as_explain_has_it(tmp_path, capsys):
 
 def control_pairs() -> list[dict]:
     """Two sets of each category: 2 VD questions about 3 figures, 2 VS questions about none and 2 figures."""
-    return [
-        {
-            "category": category,
-            "subcategory": "ocr",
-            "set_id": number,
-            "figure_id": figure,
-            "question_id": question,
-            "visual_input": visual,
-            "question": f"Is thing {question} of set {number} red?",
-            "gt_answer": ("no", "yes")[(figure + question) % 2],
-            "gt_answer_details": "",
-        }
-        for number in (0, 1)
-        for question in (0, 1)
-        for category, figures in (("VD", ((0, 1), (1, 2), (2, 2))), ("VS", ((0, 0), (1, 1), (2, 2))))
-        for figure, visual in figures
-    ]
+    figures = {"VD": ((0, 1), (1, 2), (2, 2)), "VS": ((0, 0), (1, 1), (2, 2))}
+    rows = []
+    for number, question, category in product((0, 1), (0, 1), figures):
+        for figure, visual in figures[category]:
+            row = {"category": category, "subcategory": "ocr", "set_id": number, "figure_id": figure}
+            row |= {"question_id": question, "visual_input": visual, "gt_answer_details": ""}
+            row["question"] = f"Is thing {question} of set {number} red?"
+            rows.append(row | {"gt_answer": ("no", "yes")[(figure + question) % 2]})
+    return rows
 
 
 @pytest.mark.filterwarnings("ignore:.* questions are scored")

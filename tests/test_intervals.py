@@ -1,19 +1,15 @@
 """Intervals of scores and of differences, through `compute` and the commands: known answers, edges, coverage."""
 
 import json
-import re
 
-import datasets
 import numpy as np
 import pytest
 from scipy import stats
 
 import halluscope
-from halluscope import registry
-from halluscope.benchmarks.mmhal import metric as mmhal
 from halluscope.benchmarks.pope import metric as pope
 from halluscope.benchmarks.throne import metric as throne
-from tests.test_contract import example
+from tests import small_datasets
 
 pytestmark = pytest.mark.filterwarnings("ignore:The predictions fit", "ignore:.*state neither question")
 
@@ -56,27 +52,14 @@ def test_independent_rows_are_clopper_and_pearson(right, rows, level):
         assert ends == pytest.approx(clopper_pearson(right, rows, level), abs=1e-12)
 
 
-def test_right_and_wrong_can_be_exchanged(rng):
-    for share in (0.02, 0.3, 0.99):
-        right = rng.random(120) < share
-        images = (np.arange(120) // 3).tolist()
-        _, (low, high) = accuracy(right, image_ids=images)
-        _, ends = accuracy(~right, image_ids=images)
-        assert ends == pytest.approx((1 - high, 1 - low), abs=1e-12)
-
-
 def test_an_interval_always_has_a_width_and_holds_its_score(rng):
     """Every score that has an interval, also of perfect models, of one image, and of equal images."""
     for images, share in ((1, 1.0), (1, 0.5), (2, 1.0), (40, 1.0), (40, 0.0), (40, 0.97)):
         rows = 6 * images
         said, labels = answers(rng.random(rows) < share)
-        result = pope.compute(
-            said,
-            labels,
-            bootstrap=1,
-            image_ids=[row // 6 for row in range(rows)],
-            sampling=[("random", "popular", "adversarial")[row % 3] for row in range(rows)],
-        )
+        image_ids = [row // 6 for row in range(rows)]
+        sampling = [("random", "popular", "adversarial")[row % 3] for row in range(rows)]
+        result = pope.compute(said, labels, bootstrap=1, image_ids=image_ids, sampling=sampling)
         assert "accuracy/random" in result["interval"]
         for name, (low, high) in result["interval"].items():
             assert 0 <= low <= result[name] <= high <= 1 and high - low > 0.001, name
@@ -92,26 +75,6 @@ def test_few_predictions_tell_little():
     result = pope.compute(said, labels, bootstrap=1, image_ids=list(range(500)))
     assert result["precision"] == 1
     assert result["interval"]["precision"] == pytest.approx(clopper_pearson(3, 3))
-
-
-def test_rows_of_an_image_that_are_all_alike_are_one(rng):
-    """Six equal answers about each of 200 images tell as much as 200."""
-    right = rng.random(200) < 0.8
-    _, ends = accuracy(np.repeat(right, 6), image_ids=np.repeat(np.arange(200), 6).tolist())
-    assert ends == pytest.approx(clopper_pearson(int(right.sum()), 200))
-
-
-@pytest.mark.parametrize(("share", "rows"), [(0.99, 50), (0.99, 100), (0.995, 300), (0.8, 30)])
-def test_the_interval_holds(rng, share, rows, times=300):
-    held = 0
-    width = []
-    for _ in range(times):
-        value, (low, high) = accuracy(rng.random(rows) < share)
-        held += low <= share <= high
-        expected = clopper_pearson(round(value * rows), rows)
-        width.append((high - low) / (expected[1] - expected[0]))
-    assert held / times >= 0.93
-    assert np.mean(width) < 1.2
 
 
 def test_the_interval_of_clustered_rows_holds(rng, times=200):
@@ -179,34 +142,9 @@ def test_neither_draws_nor_a_seed_move_an_interval(rng):
     assert "interval" not in result and "|interval:no|" in result["signature"]
 
 
-@pytest.mark.filterwarnings("ignore:.* questions are scored")
-def test_a_rating_is_put_into_its_range():
-    """96 ratings of 0 or 6 are as 96 rows, right or wrong."""
-    _, references, _ = example(registry.benchmark("mmhal"))
-    rows = [{**references[0], "id": number, "image_id": f"{number}"} for number in range(96)]
-    for best in (96, 90, 48):
-        ratings = [6] * best + [0] * (96 - best)
-        result = mmhal.compute([""] * 96, rows, ratings=ratings, bootstrap=1)
-        low, high = clopper_pearson(best, 96)
-        assert result["interval"]["rating"] == pytest.approx((6 * low, 6 * high))
-
-
 def dataset(tmp_path, rows):
-    questions = [
-        {
-            "question_id": number,
-            "image_id": number,
-            "file_name": f"{number}.jpg",
-            "question": f"Is there a thing {number} in the image?",
-            "object": f"thing {number}",
-            "answer": "yes" if number % 2 else "no",
-            "sampling": "random",
-        }
-        for number in range(rows)
-    ]
-    folder = tmp_path / "questions"
-    datasets.Dataset.from_list(questions).save_to_disk(folder)
-    return folder
+    things = [(f"{number}.jpg", f"thing {number}", ("no", "yes")[number % 2]) for number in range(rows)]
+    return small_datasets.pope_file(tmp_path / "coco_pope_random.json", things, first=0)
 
 
 def responses(right):
@@ -222,7 +160,7 @@ def runs(tmp_path):
         right = np.arange(100) >= wrong
         file = tmp_path / f"{name}.json"
         file.write_text(json.dumps(responses(right)))
-        halluscope.score("pope", str(file), str(folder), out=tmp_path / name, partial=True)
+        halluscope.score("pope", str(file), folder, out=tmp_path / name, partial=True)
     return tmp_path
 
 
@@ -237,17 +175,6 @@ def test_differences_at_the_edge(runs):
     assert found["by"]["p"] < 1e-6 and 0.35 < found["by"]["low"] < 0.5 < found["by"]["high"] < 0.65
     same = halluscope.compare(runs / "perfect", runs / "same", scores=["accuracy"])["scores"][0]["by"]
     assert same["p"] == 1 and same["low"] < 0 < same["high"]
-
-
-@pytest.mark.filterwarnings("ignore:.* questions are scored")
-def test_intervals_and_p_of_differences_in_latex(runs, ran):
-    command = ["compare", runs / "perfect", runs / "bad", "--scores", "accuracy", "--format"]
-    latex = ran(*command, "latex").out
-    assert re.search(r"\$\+50\.0_\{\+\d\d\.\d\}\^\{\+\d\d\.\d\}\$", latex)
-    assert "0.0000" not in latex and r"\textless{}0.0001" in latex
-    for style in ("table", "markdown"):
-        shown = ran(*command, style).out
-        assert "diff interval" in shown and "<0.0001" in shown.replace("\\", "")
 
 
 def test_why_a_score_has_no_interval_is_printed(tmp_path):

@@ -36,11 +36,6 @@ def test_it_is_tried_once_and_shortly(tried):
     assert tried == [(("127.0.0.1", 9), network.PATIENCE_S)] and network.PATIENCE_S <= 10
 
 
-def test_what_was_set_is_set_again_after_an_error(tried):
-    with pytest.raises(KeyError), hub_or_cache():
-        raise KeyError("a library's own")
-
-
 def test_a_hub_that_answers_is_asked(tried, hub, monkeypatch):
     monkeypatch.setattr(constants, "ENDPOINT", hub.url)
     with hub_or_cache() as there:

@@ -42,9 +42,9 @@ def asked_for_all(benchmark: Any) -> dict[str, Any]:
 
 
 @each_benchmark
-def test_the_result_of_a_metric(benchmark: Any, tmp_path: Any) -> None:
+def test_the_result_of_a_metric(benchmark: Any) -> None:
     predictions, references, options = example(benchmark)
-    options |= offline(benchmark, tmp_path) | asked_for_all(benchmark)
+    options |= offline(benchmark) | asked_for_all(benchmark)
     if benchmark.name == "pope":
         options |= {"objects": ["dog"] * len(predictions), "sampling": ["random"] * len(predictions)}
     result = benchmark.compute(predictions, references, **options)
@@ -69,25 +69,9 @@ def test_given_codes_and_votes_of_numpy() -> None:
     got = get_benchmark("hallusionbench").compute(["Yes"] * 3, rows, **codes, bootstrap=10, per_question=True)
     assert math.isclose(got["aAcc"], 1 / 3) and strangers(got) == []
     votes = np.array([[[1], [0]], [[0], [0]]], dtype=np.uint8)
-    got = get_benchmark("throne").compute(
-        ["a", "b"],
-        [["dog"], []],
-        vocabulary=["dog", "cat"],
-        votes=votes,
-        cells=np.ones((2, 2), dtype=bool),
-        image_ids=np.array([1, 2]),
-        bootstrap=10,
-        per_class=True,
-        per_image=True,
-    )
+    options = {"vocabulary": ["dog", "cat"], "cells": np.ones((2, 2), dtype=bool), "bootstrap": 10}
+    got = get_benchmark("throne").compute(["a", "b"], [["dog"], []], votes=votes, **options)
     assert got["recall_all"] == 1.0 and strangers(got) == []
-    got = get_benchmark("pope").compute(
-        np.array(["Yes", "No"]),
-        np.array([True, False]),
-        objects=np.array([3, 4]),
-        image_ids=np.array([1, 2]),
-        bootstrap=10,
-        per_class=True,
-        per_question=True,
-    )
+    options = {"objects": np.array([3, 4]), "image_ids": np.array([1, 2]), "per_question": True}
+    got = get_benchmark("pope").compute(np.array(["Yes", "No"]), np.array([True, False]), **options)
     assert got["accuracy"] == 1.0 and strangers(got) == []

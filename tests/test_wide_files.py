@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from halluscope import cli
+from tests import small_datasets
 
 COLUMNS = 100_000
 KEYS = 20_000
@@ -36,19 +37,10 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture
 def narrow(tmp_path: Path) -> dict[str, str]:
     """A small dataset of MMHal-Bench, and responses to it."""
-    questions = []
-    responses = []
-    for number in range(3):
-        kinds = {"question_type": "attribute", "question_topic": "animal", "image_content": ["Dog"]}
-        image = {"image_id": f"a{number}", "image_src": f"https://example.org/{number}_o.jpg"}
-        texts = {"question": f"What about {number}?", "gt_answer": "There are two.", "model_answer": ""}
-        questions.append(kinds | image | texts)
-        responses.append(json.dumps({"id": number, "response": "There are two."}))
-    dataset = tmp_path / "response_template.json"
-    dataset.write_text(json.dumps(questions))
-    mine = tmp_path / "mine.jsonl"
-    mine.write_text("\n".join(responses))
-    return {"--dataset": str(dataset), "--responses": str(mine)}
+    dataset = small_datasets.build("mmhal", tmp_path)
+    responses = [{"id": number, "response": "There are two."} for number in range(3)]
+    (tmp_path / "mine.json").write_text(json.dumps(responses))
+    return {"--dataset": str(dataset), "--responses": str(tmp_path / "mine.json")}
 
 
 def processor_time(words: list[str]) -> tuple[int, float]:

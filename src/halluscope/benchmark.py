@@ -338,7 +338,9 @@ class Benchmark:
             for pattern, declared in known.items():
                 if fnmatchcase(name, pattern):
                     return declared.better or None
-        raise KeyError(score)
+        raise KeyError(
+            f"{self.name} declares no score {score!r}: add it to the `scores` of its class, or to `extra_numbers`"
+        )
 
     def better(self, column: str) -> Direction:
         """Return the direction of a table's column; None if it is no score."""

@@ -142,14 +142,16 @@ class ReadResponses:
 class LabelledRows(RowsMetric, Labelled):
     """A metric of a dataset's rows, which have their right answer in the column `target`.
 
-    An unreadable response is wrong. The scores are the accuracy, also of groups of rows; the recall of each label,
-    which is the accuracy among the rows where it is right; and the share of unreadable responses.
+    An unreadable response is wrong. The scores are the accuracy, also of groups of rows ("accuracy/GROUP"); the recall
+    of each label, which is the accuracy among the rows where it is right; and the share of unreadable responses.
     """
 
     options_type: ClassVar[type[LabelledRowsOptions]] = LabelledRowsOptions
-    # the values of the option `parser`; each rule reads a response as the number of a label, or as their number
+    # the values of the option `parser`, of which "strict" has to be one; each rule reads a response as the number of a
+    # label, or as their number
     rules: ClassVar[Mapping[str, Parser]]
-    recalls: ClassVar[tuple[str, ...]]  # the names of the labels' recalls
+    # the names of the scores that are the labels' recalls, one per label; () if they are no scores
+    recalls: ClassVar[tuple[str, ...]] = ()
 
     # In what benchmarks differ
 

@@ -47,11 +47,14 @@ def share(*parts: str) -> Path:
     Raises:
         FileNotFoundError: if it does not exist; the message names the folder that was searched.
     """
-    folder = checkout() or PACKAGE / "_share"
+    root = checkout()
+    folder = root or PACKAGE / "_share"
     path = folder.joinpath(*parts)
     if not path.exists():
+        advice = "this installation is incomplete: install halluscope again."
+        if root:
+            advice = "add it: CONTRIBUTING.md lists the files of a benchmark."
         raise FileNotFoundError(
-            f"{Path(*parts)} is not in {path.parent}. Check the name; if it is right, "
-            "this installation is incomplete: install halluscope again."
+            f"{Path(*parts)} is not in {path.parent}. Check the name; if it is right, {advice}"
         )
     return path

@@ -91,12 +91,11 @@ def with_columns(columns: Sequence[str]) -> tuple[Benchmark, Dataset]:
 
 @cache
 def _record(name: str) -> Benchmark:
-    """Import the record of a package: `BENCHMARK`, or `METRIC` of its module `metric`."""
-    module = importlib.import_module(f"{PACKAGES}.{name}")
-    if not hasattr(module, "BENCHMARK"):
-        module = importlib.import_module(f"{PACKAGES}.{name}.metric")
-    if hasattr(module, "METRIC"):
-        record: Benchmark = module.METRIC
+    """Import the record of a package: `METRIC` of its module `metric`, or its own `BENCHMARK` if it has no metric."""
+    package = importlib.import_module(f"{PACKAGES}.{name}")
+    record: Benchmark
+    if hasattr(package, "BENCHMARK"):
+        record = package.BENCHMARK
     else:
-        record = module.BENCHMARK
+        record = importlib.import_module(f"{PACKAGES}.{name}.metric").METRIC
     return record

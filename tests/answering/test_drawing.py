@@ -43,18 +43,6 @@ def test_a_file_is_the_same_in_any_batches_and_however_often_it_was_cut_off(vlm,
     assert lines(out)[0]["run"]["sample"] == {"seed": 3, "temperature": 1.5}
 
 
-def test_another_seed_is_another_run_and_greedy_is_a_third(vlm, source, tmp_path):
-    texts = {}
-    for name, sample in (("greedy", None), ("0", Sample(0)), ("1", Sample(1)), ("cold", Sample(0, 0.01))):
-        answered(vlm, source, tmp_path / name, sample=sample)
-        texts[name] = [line["response"] for line in lines(tmp_path / name)]
-    assert texts["greedy"] != texts["0"] != texts["1"] != texts["greedy"]
-    assert len({*texts["0"]}) > 9, "each question has draws of its own"
-    alike = [one == other for one, other in zip(texts["cold"], texts["greedy"], strict=True)]
-    assert sum(alike) > 12, "but for scores that are nearly equal"
-    assert lines(tmp_path / "greedy")[0]["run"]["sample"] is None
-
-
 def test_a_first_turn_is_asked_shown_and_kept(vlm, source, tmp_path, short):
     out = tmp_path / "a.jsonl"
     answered(vlm, source, out, first=LIST, batch_size=4)

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import halluscope
-from halluscope import cli
 from halluscope.benchmarks.amber.data import read_pairs
 from halluscope.benchmarks.amber.metric import METRIC, compute
 from halluscope.benchmarks.amber.words import load_words
@@ -27,29 +26,14 @@ WORDS = load_words()
 
 
 def described(id=1, truth=("dog", "grass", "ball"), hallu=("person", "bench")):
-    return {
-        "id": id,
-        "file_name": f"AMBER_{id}.jpg",
-        "prompt": "Describe this image.",
-        "task": "generative",
-        "dimension": "generation",
-        "answer": None,
-        "truth": list(truth),
-        "hallu": list(hallu),
-    }
+    row = {"id": id, "file_name": f"AMBER_{id}.jpg", "prompt": "Describe this image.", "answer": None}
+    row |= {"task": "generative", "dimension": "generation"}
+    return row | {"truth": list(truth), "hallu": list(hallu)}
 
 
-def asked(id, dimension, answer, image=1):
-    return {
-        "id": id,
-        "file_name": f"AMBER_{image}.jpg",
-        "prompt": f"Is it {id}?",
-        "task": "discriminative",
-        "dimension": dimension,
-        "answer": answer,
-        "truth": [],
-        "hallu": [],
-    }
+def asked(id, dimension, answer):
+    row = {"id": id, "file_name": "AMBER_1.jpg", "prompt": f"Is it {id}?", "answer": answer}
+    return row | {"task": "discriminative", "dimension": dimension, "truth": [], "hallu": []}
 
 
 QUESTIONS = [
@@ -107,19 +91,6 @@ def test_a_synonym_saves_a_word_that_people_imagine():
     assert keys_of(got["signature"])["similar"].startswith("similar-1-")
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("A dog can be seen on the grass, and you can see a can and two cans.", "dog grass can can"),
-        ("They watch a woman who skis; people watch them ski.", "woman people"),
-        ("A hot dog on a hot plate.", "dog plate"),
-        ("A TV above dry leaves and a glass of cola.", "TV leave glass cola"),
-    ],
-)
-def test_only_nouns_are_mentions(text, found):
-    assert compute([text], [described()], per_row=True)["per_row"][0]["mentions"] == found.split()
-
-
 @given(
     st.lists(st.sampled_from(sorted(WORDS.known)), max_size=12),
     st.lists(st.sampled_from(sorted(WORDS.also)), min_size=1, max_size=6),
@@ -167,8 +138,6 @@ def test_the_official_rule_takes_two_words_alone():
     assert shown == {"accuracy": 42.9, "precision": 100.0, "recall": 50.0, "f1": 66.7, "f1/existence": 66.6}
     assert got["precision/number"] == 0.0  # the script's nothing of nothing
     assert keys_of(got["signature"])["parser"] == "official"
-    named = compute(replies, QUESTIONS, convention="official", parser="strict")
-    assert keys_of(named["signature"])["parser"] == "strict" and named["accuracy"] == pytest.approx(0.571)
 
 
 @pytest.mark.parametrize(
@@ -230,6 +199,12 @@ def built(tmp_path):
     return small_datasets.build("amber", tmp_path)
 
 
+def test_the_command_says_what_is_undefined(built, tmp_path, ran):
+    (tmp_path / "mine.json").write_text('{"1005": "No"}')
+    out = ran("score amber --responses", tmp_path / "mine.json", "--dataset", built).out
+    assert "no descriptions: chair, cover, hal, cog and amber are undefined" in out
+
+
 def test_parts_may_be_missing_as_a_whole(built):
     """One description and three questions of three dimensions: each may be there or not, a set with half may not."""
     one = halluscope.score("amber", {"1005": "No"}, built)
@@ -243,48 +218,12 @@ def test_parts_may_be_missing_as_a_whole(built):
     assert whole["accuracy"] == 1.0 and "part" not in whole
 
 
-def test_half_a_set_is_refused(tmp_path):
-    inputs = tmp_path / "in"
-    inputs.mkdir()
-    annotations = [{"id": n, "type": "relation", "truth": "no"} for n in (1005, 1006)]
-    queries = [{"id": n, "image": "AMBER_1.jpg", "query": f"Is it {n}?"} for n in (1005, 1006)]
-    (inputs / "annotations.json").write_text(json.dumps(annotations))
-    (inputs / "query_all.json").write_text(json.dumps(queries))
-    files = [str(inputs / name) for name in ("query_all.json", "annotations.json")]
-    with pytest.raises(ValueError, match=r"no response to 1 of the 2 rows .* such as id 1006"):
-        halluscope.score("amber", {"1005": "No"}, files)
-    assert halluscope.score("amber", {"1005": "No"}, files, partial=True)["part"] == [1, 2]
-    with pytest.raises(
-        ValueError, match=r"has the query 'Is it 9\?', but its row in the dataset has 'Is it 1005\?'"
-    ):
-        both = [{"id": n, "query": "Is it 9?", "response": "No"} for n in (1005, 1006)]
-        halluscope.score("amber", both, files)
-
-
-def test_the_command(built, tmp_path, capsys):
-    responses = tmp_path / "model.json"
-    responses.write_text(json.dumps([{"id": 1, "response": "A dog."}, {"id": 1005, "response": "no"}]))
-    score = ["score", "amber", "--responses", str(responses), "--dataset", str(built)]
-    assert cli.main([*score, "--parser", "all", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [one["accuracy/existence"] for one in found] == [1.0, 0.0, 1.0, 1.0, 1.0]
-    assert cli.main(score) == 0
-    shown = capsys.readouterr().out
-    assert (
-        "a dimension has no responses: the scores over all questions and amber are undefined" in shown
-        and "1 descriptions and 1 questions" in shown
-    )
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"task": "answering"}, "task is 'answering'"),
         ({"dimension": "state"}, "expected dimension 'generation' for task 'generative' and for no other"),
         ({"truth": ["unicorn"]}, "truth holds 'unicorn'"),
-        ({"truth": "dog"}, "truth is 'dog'; expected a list of words"),
-        ({"id": 1.5}, "id is 1.5"),
-        ({"prompt": " "}, "prompt is ' '"),
     ],
 )
 def test_rows_that_are_none(change, said):
@@ -319,9 +258,6 @@ def model(tmp_path):
 def test_the_builder_finds_synonyms(model, tmp_path):
     out = small_datasets.build("amber", tmp_path, vectors=str(model))
     assert read_pairs(f"{out}:similar") == [("cloud", "light"), ("cloud", "sun"), ("lake", "sea")]
-    counts = json.loads((out / "stats.json").read_text())["counts"]
-    assert (counts["pairs_of_synonyms"], counts["vectors"]) == (3, "en_tiny-1.2.3")
-    assert [row.id for row in METRIC.load([str(out)])] == [1, 1005, 1006, 1007]
     texts, seen = ["The cloud."], [described(truth=("sun",), hallu=())]
     given = compute(texts, seen, similar=[["cloud", "light"], ["sea", "lake"], ["sun", "cloud"]])
     built = compute(texts, seen, similar=f"{out}:similar")
@@ -331,13 +267,9 @@ def test_the_builder_finds_synonyms(model, tmp_path):
 
 def test_models_that_know_no_synonyms(tmp_path):
     spacy.blank("en").to_disk(tmp_path / "bare")
-    for name, said in (
-        ("bare", "has no word vectors"),
-        ("missing", "is not a spaCy model that can be loaded"),
-    ):
-        with pytest.raises(BuildError, match=said):
+    for name, message in (("bare", "has no word vectors"), ("missing", "is not a spaCy model")):
+        with pytest.raises(BuildError, match=message):
             small_datasets.build("amber", tmp_path, vectors=str(tmp_path / name))
-    assert not (tmp_path / "amber").exists()
 
 
 # Parallel forms

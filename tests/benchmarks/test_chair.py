@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -10,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import halluscope
-from halluscope import cli
 from halluscope.benchmarks.chair import metric as chair
+from halluscope.benchmarks.chair import rows
 from halluscope.benchmarks.chair.rows import ground_truth
 from halluscope.building import fetch
 from halluscope.errors import BuildError, MissingExtra
@@ -19,75 +18,29 @@ from halluscope.mentions import synonyms
 from halluscope.mentions.reading import CaptionReader
 from halluscope.signature import keys_of
 from halluscope.vocabularies import load
+from tests import small_datasets
 
 ROOT = Path(__file__).parents[2]
 COCO = load("coco").classes
 
-# A list of our own: COCO's names, and some words more.
-WORDS = {
-    "person": ["man", "woman", "baby", "adult", "passenger", "cop"],
-    "airplane": ["plane", "jet"],
-    "bear": ["panda"],
-    "bicycle": ["bike"],
-    "chair": ["seat"],
-    "dining table": ["table"],
-    "oven": ["stove"],
-    "skis": ["ski"],
-    "tie": ["bow", "bow tie"],
-    "tv": ["monitor"],
-    "cell phone": ["phone", "smartphone"],
-    "traffic light": ["street light"],
-}
-
 
 @pytest.fixture
-def listed(tmp_path) -> Path:
-    file = tmp_path / "words.txt"
-    file.write_text("\n".join(", ".join([name, *WORDS.get(name, [])]) for name in COCO))
-    return file
-
-
-@pytest.fixture
-def class_of(listed) -> dict[str, str]:
-    return synonyms.load(listed, allow_other=True).class_of
-
-
-@pytest.fixture
-def own(listed) -> dict:
-    return {"synonyms": listed, "allow_other_synonyms": True}
+def class_of(own) -> dict[str, str]:
+    return synonyms.load(own["synonyms"], allow_other=True).class_of
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("A cat, a cat, and another cat", ["cat", "cat", "cat"]),
         ("The sheep and the knives, the buses and the mice", ["sheep", "knife", "bus", "mouse"]),
         ("A hot dog next to a dog", ["hot dog", "dog"]),
         ("Hot dogs and stop signs at the traffic lights", ["hot dog", "stop sign", "traffic light"]),
-        ("Street lights, a parking meter", ["traffic light", "parking meter"]),
-        ("a row of parking meters", []),
         ("Wine glasses, baseball gloves, potted plants", ["wine glass", "baseball glove", "potted plant"]),
         ("a glass of wine", []),
-        ("A baby elephant follows an adult elephant", ["elephant", "elephant"]),
-        ("A passenger train, a passenger jet, a passenger bus", ["train", "airplane", "person", "bus"]),
         ("He wears a bow tie and she a bow", ["tie", "tie"]),
-        ("The seat of the toilet is up", ["toilet"]),
-        ("A toilet seat", ["toilet"]),
         ("She is seated; they were seating guests", ["chair", "chair"]),
-        ("The seating area, a cosy seating", []),
-        ("A person skiing on their skiing trip", ["person", "skis"]),
-        ("A small seating area, a comfortable seating; people down skiing", ["skis"]),
         ("A jet bearing a flag, a bearing", ["airplane", "bear"]),
-        ("They enjoy BMX biking. Snoopy biking down a hill", ["bicycle"]),
-        (
-            "It's skiing, not the man's skiing; one skiing, sports like skiing",
-            ["skis", "person", "skis", "skis"],
-        ),
         ("In addition to the seating area, providing seating, with ample seating", ["chair", "chair"]),
-        ("next to the parking meters", ["parking meter"]),
-        ("A sign for 'dogs', a 'hot dog' on a desk—one", ["dog"]),
-        ("benching a man", ["bench", "person"]),
-        ("His tie was tied", ["tie", "tie"]),
         ("They are training, after a training", ["train"]),
         ("A train track and a stove top oven", ["oven", "oven"]),
         ("Men with vases and smartphones", []),
@@ -117,7 +70,6 @@ def test_figures_worked_by_hand(own):
         "missed": [],
         "chair_s": True,
     }
-    assert got["per_image"][1]["missed"] == ["cup"]
 
 
 def test_unfinished_sentences_are_left_out_and_counted(own):
@@ -148,34 +100,18 @@ def test_what_is_undefined(own):
 
 
 def test_texts_that_want_to_do_harm(own):
-    texts = [
-        "dog " * 25_000,
-        "d" * 100_000,
-        "a. " * 33_000,
-        "'" * 50_000 + "." * 50_000,
-        "1,000." * 16_000,
+    long = ["dog " * 25_000, "d" * 100_000, "a. " * 33_000, "'" * 50_000 + "." * 50_000, "1,000." * 16_000]
+    odd = [
         "a\x00dog \x00 dog",
         "🐕 dogs 🐈‍⬛",
         "כלב וחתול dog",
         "half a \ud83d dog \udc15s",
         "{x} %s dog",
-        "cafés façades naïvetés dog",
+        "cafés dog",
     ]
-    got = chair.compute(texts, [["dog"]] * len(texts), per_image=True, **own)
+    got = chair.compute(long + odd, [["dog"]] * 11, per_image=True, **own)
     assert [len(row["mentions"]) for row in got["per_image"]] == [25_000, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
     assert got["chair_i"] == 0.0
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"reader": "spacy"}, "reader is 'spacy'; expected 'lemminflect' or 'nltk' or 'textblob'"),
-        ({"allow_other_synonyms": False}, "not CHAIR's synonym list: its sha256 is .*, expected b685537b"),
-    ],
-)
-def test_bad_input_ends_in_its_own_error(own, bad, message):
-    with pytest.raises(ValueError, match=message):
-        chair.compute(**({"predictions": ["A dog."], "references": [["dog"]]} | own | bad))
 
 
 @pytest.mark.parametrize(
@@ -206,12 +142,12 @@ def test_the_class_names_alone(tmp_path):
         chair.compute(texts, objects, synonyms="names", allow_other_synonyms=True)
 
 
-def test_the_official_list_is_fetched_and_checked(listed, monkeypatch):
+def test_the_official_list_is_fetched_and_checked(own, monkeypatch):
     asked = []
 
     def download(source, option):
         asked.append((source.url, source.sha256, option))
-        return listed
+        return own["synonyms"]
 
     monkeypatch.setattr(fetch, "download", download)
     with pytest.raises(ValueError, match="is not CHAIR's synonym list"):
@@ -221,66 +157,38 @@ def test_the_official_list_is_fetched_and_checked(listed, monkeypatch):
 
 @pytest.fixture
 def coco_files(tmp_path) -> tuple[Path, Path]:
-    images = [{"id": key, "file_name": f"{key}.jpg"} for key in (1, 2)]
-    categories = [{"id": place, "name": name} for place, name in enumerate(COCO)]
-    annotations = [{"id": 1, "image_id": 1, "category_id": COCO.index("dog")}]
     spoken = [(1, "A dog on a bench."), (1, "A woman's dog"), (2, "two seats"), (2, ""), (3, "a cat")]
-    instances, captions = tmp_path / "instances.json", tmp_path / "captions.json"
-    instances.write_text(json.dumps({"images": images, "categories": categories, "annotations": annotations}))
-    captions.write_text(json.dumps({"annotations": [{"image_id": i, "caption": text} for i, text in spoken]}))
-    return instances, captions
+    instances, captions = small_datasets.coco_files({1: ["dog"], 2: []}, spoken)
+    (tmp_path / "instances.json").write_text(instances)
+    (tmp_path / "captions.json").write_text(captions)
+    return tmp_path / "instances.json", tmp_path / "captions.json"
 
 
-def test_ground_truth_from_annotations_and_captions(coco_files, class_of):
+def test_ground_truth_from_annotations_and_captions(coco_files, class_of, own):
     got = ground_truth(*coco_files, CaptionReader(class_of))
     assert got == {1: ["person", "bench", "dog"], 2: ["chair"]}
+    instances, captions = map(str, coco_files)
+    loaded = rows.load([instances], captions=captions, **own)
+    assert {image.image_id: list(image.objects) for image in loaded} == got
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (
-            {"annotations": [{"image_id": 9, "caption": "A dog."}]},
-            "no caption for 2 of the 2 images .* image_id 1",
-        ),
-        ({"annotations": [{"image_id": 1, "category_id": 18}]}, r"as in COCO's captions"),
+        ({"image_id": 9, "caption": "A dog."}, "no caption for 2 of the 2 images .* image_id 1"),
+        ({"image_id": 1, "category_id": 18}, r"as in COCO's captions"),
     ],
 )
 def test_captions_that_do_not_fit(coco_files, class_of, content, message):
-    coco_files[1].write_text(json.dumps(content))
+    coco_files[1].write_text(json.dumps({"annotations": [content]}))
     with pytest.raises(BuildError, match=message):
         ground_truth(*coco_files, CaptionReader(class_of))
 
 
 def test_instances_of_another_vocabulary(coco_files, class_of):
     coco_files[0].write_text(coco_files[0].read_text().replace('"dog"', '"dgo"'))
-    with pytest.raises(
-        BuildError,
-        match=r"instances\.json does not have the 80 categories of the vocabulary 'coco': it lacks 1 \('dog'\) and has "
-        r"others: 1 \('dgo'\)\. Every mention of a class that was not annotated would count as hallucinated",
-    ):
+    with pytest.raises(BuildError, match=r"it lacks 1 \('dog'\) and has others: 1 \('dgo'\)"):
         ground_truth(*coco_files, CaptionReader(class_of))
-
-
-@pytest.fixture
-def command(tmp_path, listed):
-    rows = [{"image_id": 1, "caption": "A dog and a cat."}, {"image_id": 2, "caption": "A chair."}]
-    (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    responses = ["score", "chair", "--responses", str(tmp_path / "mine.jsonl")]
-    return [*responses, "--synonyms", str(listed), "--allow-other-synonyms"]
-
-
-def test_the_command_with_labels(command, tmp_path, capsys):
-    (tmp_path / "labels.json").write_text(json.dumps({1: ["dog"], 2: ["chair", "cup"]}))
-    assert cli.main([*command, "--dataset", str(tmp_path / "labels.json")]) == 0
-    out = capsys.readouterr().out
-    assert "33.3" in out and "50.0" in out and "66.7" in out
-    assert re.search(r"signature: chair\|data:coco-2-[0-9a-f]{8}\|responses:id\|", out)
-
-
-@pytest.fixture(scope="module")
-def published(upstream) -> dict:
-    return json.loads((upstream / "chair/llava-1.5_sampled_chair_output.json").read_text())
 
 
 # What the published script's tagger takes for something else, by image id: (too many mentions, too few).
@@ -294,11 +202,12 @@ DIFFERENT = {
 }
 
 
-def test_the_published_output_word_by_word(published, upstream):
+def test_the_published_output_word_by_word(upstream):
     """The same hallucinated classes in all 500 captions; the same mentions in all but six."""
+    output = json.loads((upstream / "chair/llava-1.5_sampled_chair_output.json").read_text())
     reader = CaptionReader(synonyms.load(upstream / "chair/synonyms.txt").class_of)
     different = {}
-    for row in published["sentences"]:
+    for row in output["sentences"]:
         caption, present = reader.read(row["caption"]), set(row["mscoco_gt_words"])
         hallucinated = {name for _, name in row["mscoco_hallucinated_words"]}
         assert set(caption.objects) - present == hallucinated, row["image_id"]
@@ -331,8 +240,11 @@ def test_opera_s_script_finds_a_hallucination_in_the_same_captions(upstream, fil
     )
     theirs = [bool(row["mscoco_hallucinated_words"]) for row in rows]
     assert [row["chair_s"] for row in got["per_image"]] == theirs
-    assert got["chair_s"] == pytest.approx(output["overall_metrics"]["CHAIRs"])
-    assert got["chair_i"] == pytest.approx(output["overall_metrics"]["CHAIRi"], abs=0.001)
+    printed = output["overall_metrics"]
+    assert got["chair_s"] == pytest.approx(printed["CHAIRs"])
+    assert got["chair_i"] == pytest.approx(printed["CHAIRi"], abs=0.001)
+    assert got["recall"] == pytest.approx(printed["Recall"], abs=0.002)
+    assert got["mean_words"] / 100 == pytest.approx(printed["Len"], abs=0.0001)
 
 
 def test_the_first_script_word_by_word(upstream):
@@ -353,46 +265,17 @@ def test_the_first_script_word_by_word(upstream):
 
 def test_the_first_script_s_singulars(own):
     """It knows no verbs, takes "bus" for a plural, and leaves "ties" and "collies" without a singular."""
-    texts = [
-        "She is seated, her hair tied.",
-        "A bus.",
-        "Two buses.",
-        "Three ties, a tie.",
-        "Collies",
-        "A man's SEATS",
-    ]
-    got = chair.compute(texts, [["bus"]] * 6, reader="textblob", per_image=True, **own)
-    assert [row["mentions"] for row in got["per_image"]] == [
-        [],
-        [],
-        [["bus", "bus"]],
-        [["tie", "tie"]],
-        [],
-        [["man", "person"], ["seat", "chair"]],
-    ]
-    assert got["per_image"][5]["places"] == [[2, 5], [8, 13]]
-    assert re.search(r"\|lemmas:textblob-[\d.]+\|", got["signature"])
+    texts = ["She is seated, her hair tied.", "A bus.", "Two buses.", "Three ties, a tie.", "Collies"]
+    got = chair.compute(texts, [["bus"]] * 5, reader="textblob", per_image=True, **own)
+    mentions = [row["mentions"] for row in got["per_image"]]
+    assert mentions == [[], [], [["bus", "bus"]], [["tie", "tie"]], []]
+    assert "|lemmas:textblob-" in got["signature"]
 
 
 def test_without_textblob(own, monkeypatch):
     monkeypatch.setitem(sys.modules, "textblob.en", None)
     with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[textblob\]'"):
         chair.compute(["A dog."], [["dog"]], reader="textblob", **own)
-
-
-def test_the_published_figures(published, upstream):
-    """Compare with the ground truth in the output itself."""
-    rows, expected = published["sentences"], published["overall_metrics"]
-    got = chair.compute(
-        [row["caption"] for row in rows],
-        [row["mscoco_gt_words"] for row in rows],
-        synonyms=upstream / "chair/synonyms.txt",
-    )
-    assert got["chair_i"] == pytest.approx(expected["CHAIRi"], abs=0.002)
-    assert got["chair_s"] == expected["CHAIRs"]
-    assert got["recall"] == pytest.approx(expected["Recall"], abs=1e-9)
-    assert got["mean_words"] / 100 == pytest.approx(expected["Len"], abs=0.0001)
-    assert "|synonyms:official|" in got["signature"]
 
 
 def test_the_official_ground_truth(upstream):

@@ -4,16 +4,20 @@ The published files are where HALLUSCOPE_UPSTREAM has them. POPE's and MME's, wh
 their own tests.
 """
 
+import csv
 import json
 import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from datasets import Image, load_dataset
 
+import halluscope
 from halluscope import registry
+from halluscope.errors import BuildError
 from tests import small_datasets
 from tests.harness import data as harness_data
 
@@ -51,6 +55,59 @@ def test_images_are_stored_as_they_are(dataset: Any, packed: bool, tmp_path: Pat
             assert image["bytes"] == (pictures / name).read_bytes()
             seen.add(name)
     assert seen == {*names}
+
+
+@pytest.mark.parametrize("name", ["amber", "dash_b", "llava_bench", "repope"])
+def test_a_file_is_not_taken_for_several(name: str, tmp_path: Path) -> None:
+    small_datasets.build(name, tmp_path)
+    file = min((tmp_path / f"{name}-inputs").glob("*.json*"))
+    with pytest.raises(BuildError, match="is a file; expected the folder that holds .* and "):
+        small_datasets.builder(name).build(file, out=tmp_path / "out", subset=True)
+
+
+def test_a_table_of_the_authors_may_have_any_name(tmp_path: Path) -> None:
+    built = small_datasets.build("haloquest", tmp_path)
+    (file,) = (tmp_path / "haloquest-inputs").iterdir()
+    again = small_datasets.builder("haloquest").build(
+        shutil.copy(file, tmp_path / "questions"), out=tmp_path / "again", subset=True
+    )
+    assert rows_of(again, tmp_path) == rows_of(built, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["pope", "dash_b", "hallusionbench", "hqh", "humblebench", "mme"])
+def test_a_table_of_a_dataset_is_the_same_data(name: str, tmp_path: Path) -> None:
+    """As a dataset, and as references whose numbers csv has as texts."""
+    built = small_datasets.build(name, tmp_path)
+    rows = pd.DataFrame(rows_of(built, tmp_path, *["coco"] * (name == "pope")))
+    rows.to_parquet(tmp_path / "rows.parquet")
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    rows.to_csv(tmp_path / "rows.tsv", index=False, sep="\t")
+    rows.to_excel(tmp_path / "rows.xlsx", index=False)
+    responses = rows[[*registry.dataset(name).id]].assign(response="Yes")
+    if name == "pope":
+        responses["sampling"] = rows["sampling"]
+    options: dict[str, Any] = {"bootstrap": 0}
+    if name == "hqh":
+        options["ratings"] = [{"correct": True, "extra_claims": 0}] * len(rows)
+    signatures = set()
+    for ending in ("parquet", "csv", "tsv", "xlsx"):
+        file = tmp_path / f"rows.{ending}"
+        result = halluscope.score(name, responses.to_dict("records"), str(file), **options)
+        signatures.add(result["signature"])
+    assert len(signatures) == 1
+    if name != "pope":  # takes answers, not rows
+        compute = registry.benchmark(name).compute
+        with (tmp_path / "rows.csv").open(encoding="utf-8", newline="") as file_of_texts:
+            texts = [*csv.DictReader(file_of_texts)]
+        results = [
+            compute(["Yes"] * len(rows), given, **options) for given in (rows.to_dict("records"), texts)
+        ]
+        assert results[0]["signature"] == results[1]["signature"]
+
+
+def rows_of(folder: Path, tmp_path: Path, *config: str) -> list[dict[str, Any]]:
+    (split,) = load_dataset(str(folder), *config, cache_dir=str(tmp_path / "hf")).values()
+    return list(split)
 
 
 HQH_TYPES = ("existence", "count", "attribute", "action", "relation", "comparison", "environment", "OCR")

@@ -22,22 +22,18 @@ STRICTLY = [
     ("correct", CORRECT),
     ("“Incorrect”.", INCORRECT),
     ("**Unclear**\nThe answer stays open.", UNCLEAR),
-    ("Incorrect. The bar is red.", INCORRECT),
     ("Output: correct", CORRECT),
     ('{"verdict": "correct"}', CORRECT),
     ("**Unclear**\nThe answer takes no side.", UNREAD),
     ("Correct. Wait, no: that is wrong.", UNREAD),
-    ("Correct. On second thought, it isn’t.", UNREAD),
     ("Correct, but only in part.", UNREAD),
     ("Incorrect. The bar is not red.", UNREAD),
     ("Not correct", UNREAD),
-    ("correct or incorrect", UNREAD),
     ("", UNREAD),
 ]
 
 OFFICIALLY = [
     ("The prediction answer is correct.", CORRECT),
-    ("The prediction is incorrect, it is not correct.", INCORRECT),
     ("It is not Correct", CORRECT),
     ("Unclear", UNCLEAR),
     ("", UNCLEAR),

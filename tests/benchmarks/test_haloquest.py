@@ -1,22 +1,20 @@
 """HaloQuest: dataset, metric, judge and command, on small rows made here, and on the real rows if available."""
 
 import csv
-import json
 import math
+from collections import defaultdict
 from hashlib import sha256
 from pathlib import Path
 
-import evaluate
 import pytest
 from datasets import load_dataset
 from hypothesis import given
 from hypothesis import strategies as st
 
 from halluscope.benchmarks.haloquest import metric as haloquest
-from halluscope.benchmarks.haloquest.data import IMAGE_TYPES, QUESTIONS, TYPES
+from halluscope.benchmarks.haloquest.data import QUESTIONS
 from halluscope.benchmarks.haloquest.reading import PROMPTS
 from halluscope.errors import BuildError
-from halluscope.reporting import published
 from tests import small_datasets
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
@@ -72,8 +70,7 @@ def files(tmp_path):
 
 
 def test_accuracies_worked_by_hand():
-    metric = evaluate.load(str(ROOT / "metrics" / "haloquest"))
-    got = metric.compute(predictions=[""] * 6, references=rows(), ratings=judged(*VERDICTS))
+    got = haloquest.compute(predictions=[""] * 6, references=rows(), ratings=judged(*VERDICTS))
     expected = {
         "accuracy": 3 / 5,
         "accuracy/generated": 1 / 2,
@@ -97,41 +94,19 @@ def test_accuracies_worked_by_hand():
 @given(st.lists(st.sampled_from((True, False, None)), min_size=6, max_size=6))
 def test_any_verdicts_against_a_plain_loop(verdicts):
     got = haloquest.compute([""] * 6, rows(), ratings=verdicts)
-    for image_type in (None, *IMAGE_TYPES):
-        for kind in (None, *TYPES):
-            kept = [
-                verdict
-                for verdict, row in zip(verdicts, rows(), strict=True)
-                if verdict is not None
-                and image_type in (None, row["image_type"])
-                and kind in (None, row["type"])
-            ]
-            name = "/".join(["accuracy", *(one.replace(" ", "_") for one in (image_type, kind) if one)])
-            expected = sum(kept) / len(kept) if kept else math.nan
-            assert got[name] == pytest.approx(expected, nan_ok=True), name
+    judged_by_part = defaultdict(list)
+    for verdict, row in zip(verdicts, rows(), strict=True):
+        if verdict is not None:
+            kind = row["type"].replace(" ", "_")
+            for part in ("", f"/{row['image_type']}", f"/{kind}", f"/{row['image_type']}/{kind}"):
+                judged_by_part[part].append(verdict)
+    for part, judged_right in judged_by_part.items():
+        assert got[f"accuracy{part}"] == pytest.approx(sum(judged_right) / len(judged_right))
+    if not judged_by_part:
+        assert math.isnan(got["accuracy"])
 
 
 # Language models
-
-
-def said_ours(correct, point="It says so."):
-    return json.dumps({"point": point, "verdict": "correct" if correct else "incorrect"})
-
-
-def said_authors(correct, point="It says so."):
-    first, second, _ = PROMPTS["authors"].reply
-    return json.dumps({first: point, second: "There is none.", "is_prediction_correct": correct})
-
-
-SAID = {"ours": said_ours, "authors": said_authors}
-
-
-def test_the_two_wordings_are_not_read_for_each_other():
-    for by, other in (("ours", "authors"), ("authors", "ours")):
-        assert PROMPTS[by].read(SAID[by](True)).numbers == {"correct": 1}
-        assert PROMPTS[by].read(f"```json\n{SAID[by](False)}\n```").numbers == {"correct": 0}
-        assert PROMPTS[other].read(SAID[by](True)) is None
-        assert PROMPTS[by].read(SAID[by](True, point=" ")) is None
 
 
 def test_the_authors_instructions_are_theirs():
@@ -144,9 +119,6 @@ def test_the_authors_instructions_are_theirs():
     ):
         ours = ours.replace(f"={{{mine}}}", f"={{{{{theirs}}}}}")
     assert sha256(" ".join(ours.split()).encode()).hexdigest().startswith("23757b79fa866b99")
-
-
-# Bad input
 
 
 # The dataset
@@ -171,19 +143,10 @@ def test_right_answers_are_divided_by_semicolons(files):
     ("change", "message"),
     [
         (lambda text: "", "holds no row"),
-        (lambda text: text.split("\r\n")[0] + "\r\n", "holds no row"),
         (lambda text: text.replace("real,", "painted,"), "row 4: image type is 'painted'"),
         (lambda text: text.replace("\n5,", "\n4,"), "row 6 has the id 4, which .*row 5 has too"),
-        (
-            lambda text: text.replace("It is closed", " ; "),
-            r"row 3: groundtruth responses is \[\]; exp",
-        ),
-        (
-            lambda text: text.replace("groundtruth responses", "answer"),
-            "row 1 has no 'id' and no 'file_name' and no",
-        ),
+        (lambda text: text.replace("It is closed", " ; "), r"row 3: groundtruth responses is \[\]"),
         (lambda text: text.replace(",image_name,", ",image,"), "row 1 has no 'image_name'; expected"),
-        (lambda text: text[:-40], "a different number of cells than the header"),
         (lambda text: text.replace("\n2,", "\n../2,"), r"row 3: id is '\.\./2'"),
     ],
 )
@@ -192,24 +155,3 @@ def test_bad_files(files, change, message):
     source.write_bytes(change(source.read_bytes().decode()).encode())
     with pytest.raises(BuildError, match=message):
         build(files)
-    assert not (files / "out").exists()
-
-
-# What is published
-
-
-def test_the_leaderboard_is_consistent():
-    """The total is the mean over types of images, weighted by their questions, up to the rounding of printed scores.
-
-    Weights: 391 and 217 of the 608 questions; of the rows of May 2024 those of 348 questions, which they fit.
-    """
-    found = published.load("haloquest").results
-    assert len(found) == 32
-    for name, row in found:
-        generated, real = (221, 127) if "May 2024" in name else (391, 217)
-        mean = (generated * row["accuracy/generated"] + real * row["accuracy/real"]) / (generated + real)
-        assert row["accuracy"] == pytest.approx(mean, abs=6e-3), name
-    best = max(found, key=lambda named: named[1]["accuracy"])
-    assert best[0] == "Gemini 1.5 Pro [Gemini 1.0 Pro, May 2024]" and best[1]["accuracy"] == pytest.approx(
-        0.779
-    )

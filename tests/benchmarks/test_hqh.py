@@ -11,15 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import halluscope
-from halluscope import cli
 from halluscope.benchmarks.hqh import authors
 from halluscope.benchmarks.hqh.data import GROUP_OF_TYPE, LEVELS
 from halluscope.benchmarks.hqh.metric import compute
 from halluscope.errors import BuildError, JudgingFailed
-from halluscope.reporting import published
 from tests import small_datasets
-from tests.fake_judge import FakeJudge, obedient
-from tests.scripted_server import reply
+from tests.fake_judge import FakeJudge
+from tests.small_datasets import write_lines
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 TRUTHS = ("Red.", "Two.", "Blue.", "Running.", "A tree.", "The left one.", "At night.", "STOP.")
@@ -113,53 +111,32 @@ def test_any_verdicts_against_a_plain_loop(made):
             assert got[f"{score}{suffix}"] == pytest.approx(share, nan_ok=True)
 
 
-def test_table_4_is_consistent():
-    """Overall is at least main, and at most main and the claims; main is the mean of the types, two, two and four."""
-    printed = published.load("hqh").results
-    assert len(printed) == 30
-    for name, row in printed:
-        assert row["main_hal"] <= row["overall_hal"] <= row["main_hal"] + row["extra_hal"] + 1e-3, name
-        mean = (row["main_hal/object"] + row["main_hal/attribute"] + 2 * row["main_hal/scene"]) / 4
-        assert row["main_hal"] == pytest.approx(mean, abs=1.1e-3), name
-
-
 # The rules of reference-only
 
 HOW_MANY = "How many people are there?"
 
 READ = [
     ("What is it?", "Red.", "The car is red.", True),
-    ("What is it?", "Red.", "It is a reddish car.", False),
     ("What is it?", "Red.", "It's not red.", False),
-    ("What is it?", "Blue.", "It isn’t red, it is blue", True),
     ("What is it?", "Grey.", "A gray cat", True),
     ("What is it?", "Brown & white.", "white", False),
-    ("What is it?", "Red.", "<think>It may be red.</think>Blue.", False),
     ("What is it?", "Red.", "", False),
     ("What is it?", "Don't.", "Please do", False),
-    ("Is it so?", "Yes.", "Yes, it is.", True),
     ("Is it so?", "Yes.", "No, there is none.", False),
     ("Is it so?", "Yes.", "A dog.", None),
     (HOW_MANY, "21.", "I count twenty-one.", True),
     (HOW_MANY, "1000.", "1,000 of them", True),
-    (HOW_MANY, "One.", "There are three people. One is drinking and two are eating.", False),
-    (HOW_MANY, "Three.", "One of them is old, but there are three people.", True),
     (HOW_MANY, "One.", "Just one.", True),
-    (HOW_MANY, "Two.", "1. Two people", True),
     (HOW_MANY, "4.", "4-5 people", False),
     (HOW_MANY, "2.", "There are more than two people", False),
     (HOW_MANY, "None.", "There are no people in the picture.", True),
-    (HOW_MANY, "None.", "There are two people and no dogs.", False),
     (HOW_MANY, "Zero.", "I don't see any people.", True),
     (HOW_MANY, "None.", "I have no idea.", False),
     ("What number is on the shirt?", "30.", "There are two numbers; the right one is 30.", True),
     ("Where is it?", "On the right.", "The one on the left is bigger than the one on the right.", False),
-    ("What is taller?", "Trees.", "Compared to the building, the trees are taller.", True),
     ("What is bigger, the horse or elephant?", "Elephant.", "What is bigger, the horse or elephant?", False),
-    ("What color is it?", "Red.", "No, it is red.", True),
     ("What color is it?", "Red.", "It is not only red but also blue.", True),
     ("What color is it?", "Red.", "I cannot tell whether it is red.", False),
-    ("How is the sky?", "Clear.", "The sky is not very clear.", False),
     ("When was it taken?", "Daytime.", "In broad daylight.", True),
 ]
 
@@ -196,27 +173,6 @@ def said(correct, *evidence):
     return json.dumps({"verdict": verdict, "extra_claims": len(evidence), "evidence": list(evidence)})
 
 
-def literal(prompt):
-    """A judge that reads the prompt's lines as they are: right if the right answer stands in the answer; each "and"
-    in it is a claim too many, unless the caption has it."""
-    if prompt.startswith("Reply with one word"):  # what an endpoint is asked first, to learn what it takes
-        return "ready"
-    told = {}
-    for line in prompt.splitlines():
-        if re.match(r"[A-Z].*: \"", line):
-            name, value = line.split(": ", 1)
-            told[name.split(" (")[0]] = json.loads(value)
-    answer = told["The model's answer"]
-    claims = [claim for claim in answer.split(" and ")[1:] if claim not in told["Caption of the image"]]
-    return said(told["Right answer"].rstrip(".").lower() in answer.lower(), *claims)
-
-
-@pytest.fixture
-def served(serve):
-    """A server of a literal judge; `script` may be replaced."""
-    return serve(lambda prompt, *_: reply(obedient(prompt, literal(prompt))))
-
-
 TEXTS = [
     "red and a cat",
     "three and a cat and a dog",
@@ -227,42 +183,20 @@ TEXTS = [
     "At night",
     "Stop",
 ]
-"""Wrong: the second and the sixth; extra claims: one and two."""
 
 
-def test_a_judge_is_told_what_is_known_of_the_image(served):
+def test_a_judge_is_told_what_is_known_of_the_image():
     known = [row | {"caption": "Here is a cat.", "details": "a tree X:1 Y:2\na bush"} for row in rows()]
-    got = compute(TEXTS, known, judge=served.judge, progress=False)
-    assert got["extra_hal"] == 1 / 8  # the dog
-    assert all('"Here is a cat."' in prompt and "a bush" in prompt for prompt in served.prompts)
-    assert "image_data:all" in got["signature"]
-    part = compute(TEXTS, [known[0], *rows()[1:]], judge=served.judge, progress=False)
-    assert "image_data:part" in part["signature"]
-
-
-UNREADABLE = [
-    "correct",
-    '{"verdict": "correct", "extra_claims": 0}',
-    '{"verdict": "Correct", "extra_claims": 0, "evidence": []}',
-    '{"verdict": "correct", "extra_claims": false, "evidence": []}',
-    '{"verdict": "correct", "extra_claims": 1, "evidence": []}',
-    '{"verdict": "correct", "extra_claims": 1, "evidence": [""]}',
-    '{"verdict": "correct", "verdict": "incorrect", "extra_claims": 0, "evidence": []}',
-    said(True) + said(False),
-]
+    judge = FakeJudge(lambda *_: said(True))
+    whole = compute(TEXTS, known, judge=judge, progress=False)
+    assert all('"Here is a cat."' in prompt and "a bush" in prompt for prompt in judge.asked)
+    part = compute(TEXTS, [known[0], *rows()[1:]], judge=judge, progress=False)
+    assert "image_data:all" in whole["signature"] and "image_data:part" in part["signature"]
 
 
 def of_row(prompt):
     """Return the number of the row that a prompt is about."""
     return int(re.search(r"thing (\d+)", prompt)[1])
-
-
-def test_a_reply_is_read_strictly():
-    judge = FakeJudge(lambda prompt, _: UNREADABLE[of_row(prompt)])
-    with pytest.warns(UserWarning, match="8 of 8 prompts have no readable verdict"):
-        assert compute([""] * 8, rows(), judge=judge, max_failed=1, progress=False)["unjudged"] == 1
-    fenced = FakeJudge(lambda *_: f"```json\n{said(False, 'b')}\n```")
-    assert compute(["B."] * 8, rows(), judge=fenced, progress=False, store=":memory:")["extra_hal"] == 1
 
 
 RESPONSE = (
@@ -289,6 +223,13 @@ def test_a_claim_counts_once_and_only_if_it_stands_in_the_response():
     assert [row["extra_claims"] for row in got["per_question"]] == [count for _, count in CLAIMS]
     named = compute([RESPONSE] * 8, rows(), judge=judge, claims="all", progress=False)
     assert named["extra_hal"] == 24 / 8 and "-all|" in named["signature"]
+
+
+def test_a_reply_that_counts_other_claims_than_it_quotes_is_unreadable():
+    reply = json.dumps({"verdict": "correct", "extra_claims": 1, "evidence": []})
+    with pytest.warns(UserWarning, match="extra_claims is 1, and evidence has 0"):
+        got = compute(TEXTS, rows(), judge=FakeJudge(lambda *_: reply), max_failed=1, progress=False)
+    assert got["unjudged"] == 1
 
 
 # The authors' prompt
@@ -356,7 +297,7 @@ def test_another_template_is_refused(template, tmp_path):
     other = tmp_path / "other.py"
     other.write_text(f"import os\nos.rmdir({str(tmp_path / 'ran')!r})\n" + template.read_text())
     with pytest.raises(ValueError, match="other.py is not HQH's utils.py: .* expected .*Get utils.py from"):
-        compute(TEXTS, rows(), judge=FakeJudge(literal), prompts="authors", template=other)
+        compute(TEXTS, rows(), judge=FakeJudge(lambda *_: ""), prompts="authors", template=other)
     assert (tmp_path / "ran").is_dir()
 
 
@@ -365,18 +306,12 @@ def test_another_template_is_refused(template, tmp_path):
     [
         ({"prompts": "authors"}, "no template is named; expected the path of the authors' utils.py"),
         ({"template": "utils.py"}, "template is 'utils.py', but .*leave template out"),
-        ({"reading": "official"}, "reading is 'official', but only replies to the authors' prompt"),
         ({"prompts": "authors", "claims": "all"}, "claims is 'all', but .*leave claims out"),
-        ({"prompts": "authors", "template": 3}, "template is 3; expected the path"),
-        (
-            {"prompts": "authors", "judge": "reference-only"},
-            "prompts is 'authors', but 'reference-only' asks",
-        ),
     ],
 )
 def test_options_that_do_not_go_together(options, message):
     with pytest.raises(ValueError, match=message):
-        compute(TEXTS, rows(), **({"judge": FakeJudge(literal)} | options))
+        compute(TEXTS, rows(), **({"judge": FakeJudge(lambda *_: "")} | options))
 
 
 # The dataset
@@ -409,50 +344,33 @@ def test_what_is_known_of_an_image(files):
     assert list(dataset["level"]) == [LEVELS[name] for name in dataset["type"]]
 
 
-@pytest.mark.parametrize(
-    ("entry", "message"),
-    [
-        (None, "says nothing of 1 of the 4 images: image id 102. Get"),
-        (
-            {"image_information": "a dog"},
-            "the entry '102' is .*expected image ids, each with texts as caption",
-        ),
-        ("a dog", "the entry '102' is 'a dog'; expected image ids"),
-    ],
-)
-def test_bad_image_data(files, entry, message):
+def test_bad_image_data(files):
     known = json.loads((files / "image_data.json").read_text())
-    known["102"] = entry
-    if entry is None:
-        del known["102"]
-    (files / "image_data.json").write_text(json.dumps(known))
-    with pytest.raises(BuildError, match=message):
-        build(files, image_data=files)
+    entry = known.pop("102")
+    for bad, message in (
+        (known, "says nothing of 1 of the 4 images: image id 102"),
+        (known | {"102": {"caption": entry["caption"]}}, "the entry '102' is .*expected image ids"),
+        (known | {"102": "a dog"}, "the entry '102' is .*expected image ids"),
+    ):
+        (files / "image_data.json").write_text(json.dumps(bad))
+        with pytest.raises(BuildError, match=message):
+            build(files, image_data=files)
 
 
 # Files
 
 
-def write(file, lines):
-    file.write_text("\n".join(map(json.dumps, lines)))
-    return str(file)
-
-
-def score(files, responses, *options):
-    command = ["score", "hqh", "--responses", responses, "--dataset", str(files / "HQH.json")]
-    return cli.main([*command, *map(str, options)])
-
-
-def test_files_of_verdicts(files, capsys):
+def test_files_of_verdicts(files, ran):
     """The first response is wrong, and was not searched for claims: main 1/8, overall 0 of 7."""
     responses = [{"id": row["id"], "response": text} for row, text in zip(rows(), TEXTS, strict=True)]
     lines = [{"id": row["id"]} | judged(True) for row in rows()]
     lines[0] |= judged(False, None)
-    file = write(files / "judged.jsonl", lines)
+    file = write_lines(files / "judged.jsonl", lines)
     got = halluscope.score("hqh", responses, str(files / "HQH.json"), ratings=file)
     assert (got["main_hal"], got["overall_hal"], got["unjudged"]) == (1 / 8, 0.0, 0.0)
-    assert score(files, write(files / "mine.jsonl", responses), "--ratings", file) == 0
-    assert "overall covers only the 7 of 8 judged responses" in capsys.readouterr().out
+    mine = write_lines(files / "mine.jsonl", responses)
+    command = ["score", "hqh", "--responses", mine, "--dataset", files / "HQH.json", "--ratings", file]
+    assert "overall covers only the 7 of 8 judged responses" in ran(*command).out
 
 
 def test_upstreams_own_form_of_answers(files, json_of):
@@ -461,5 +379,3 @@ def test_upstreams_own_form_of_answers(files, json_of):
     (files / "mine.json").write_text(json.dumps(made))
     command = ["score", "hqh", "--responses", files / "mine.json", "--dataset", files / "HQH.json"]
     assert json_of(*map(str, command))[0]["main_hal"] == 2 / 8
-    own = [{"id": row["id"], "level": "scene", "answer": row["ground_truth"]} for row in rows()]
-    assert score(files, write(files / "own.jsonl", own)) == 2

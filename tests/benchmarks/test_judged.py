@@ -9,7 +9,6 @@ sent word for word, each reply about such a response is unreadable, and counted,
 
 import itertools
 import json
-import math
 import re
 import unicodedata
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from halluscope.reporting import published
 from halluscope.signature import keys_of
 from tests import small_datasets
 from tests.fake_judge import FakeJudge, obedient
+from tests.oracle import inputs
 from tests.scripted_server import refuse, reply
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -46,8 +46,8 @@ class Case:
     benchmark: str
     prompts: str
     key: str  # of the prompt, in the signature; that of the authors' words ends in their digest
-    row: Callable[[int], dict[str, Any]]
-    told: tuple[str, ...]  # what the judge is told of each row
+    rows: Callable[[], list[dict[str, Any]]]
+    told: tuple[str, ...]  # what the judge is told of a row beside its question
     reply: Callable[[Any], str]  # a verdict -> the judge's reply
     numbers: Callable[[Any], dict[str, Any]]  # a verdict -> what a user gives for it
     verdicts: tuple[Any, ...]  # the best one first, the worst one second
@@ -64,14 +64,14 @@ class Case:
         return options
 
     def compute(self, responses: list[str], judge: Any, **options: Any) -> dict[str, Any]:
-        references = [self.row(number) for number in range(len(responses))]
+        references = self.rows()[: len(responses)]
         base = {"max_failed": 1.0, "per_question": True, "progress": False}
         compute = get_benchmark(self.benchmark).compute
         return compute(responses, references, judge=judge, **base | self.options | options)
 
     def given(self, verdicts: list[dict[str, Any] | None]) -> dict[str, Any]:
         """Score verdicts that a user gives; no judge is asked."""
-        references = [self.row(number) for number in range(len(verdicts))]
+        references = self.rows()[: len(verdicts)]
         options: dict[str, Any] = {"ratings": verdicts, "per_question": True}
         if self.benchmark == "hallusionbench":
             codes = [verdict["correctness"] if verdict else None for verdict in verdicts]
@@ -79,123 +79,36 @@ class Case:
         return get_benchmark(self.benchmark).compute(RESPONSES[:1] * len(verdicts), references, **options)
 
 
-def hqh_row(number):
-    about = {"question": f"What about thing {number}?", "answer": "Two dogs.", "type": "count"}
-    return {"id": number, "image_id": number, **about}
-
-
-def hqh_reply(verdict):
-    return json.dumps({"verdict": verdict, "extra_claims": 0, "evidence": []})
-
-
-def haloquest_row(number):
-    about = {"image_type": "real", "type": "visual challenge", "question": f"What about thing {number}?"}
-    return {"id": number, "file_name": f"{number}.jpg", "answers": ["Two dogs.", "A pair."], **about}
-
-
-def haloquest_reply(verdict):
-    return json.dumps({"point": "It names dogs.", "verdict": verdict})
-
-
-def haloquest_authors_reply(verdict):
-    points = (
-        "sentence_interpret_model_response_main_point",
-        "sentence_interpret_groundtruth_response_main_point",
-    )
-    return json.dumps(
-        {**dict.fromkeys(points, "It names dogs."), "is_prediction_correct": verdict == "correct"}
-    )
-
-
-def mmhal_row(number):
-    about = {
-        "question": f"What about thing {number}?",
-        "answer": "Two dogs.",
-        "type": "counting",
-        "topic": "animal",
-    }
-    return {"id": number, "image_id": f"image {number}", "contents": ["Dog"], **about}
-
-
-def mmhal_reply(rating):
-    return json.dumps({"analysis": "It names dogs.", "rating": rating})
-
-
-def mmhal_words(rating):
-    return f"It names dogs.\nRating: {rating}"
-
-
-def gavie_row(number):
-    region = {"phrase": "a dog", "x": 1, "y": 2, "width": 30, "height": 40}
-    return {"id": number, "image_id": number, "question": f"What about thing {number}?", "regions": [region]}
-
-
-def gavie_reply(score):
-    return json.dumps({"reason": "It names dogs.", "relevancy": score, "accuracy": score})
-
-
 def gavie_words(score):
     part = f"score of the answer1: {score}\nreason: It names dogs."
     return f"Relevancy:\n{part}\n\nAccuracy:\n{part}"
 
 
-def llava_row(number):
-    about = {"question": f"What about thing {number}?", "category": "conv", "answer": "Two dogs."}
-    return {"id": number, "file_name": f"{number}.jpg", "context": "Two dogs on a lawn.", **about}
-
-
-def llava_reply(rating):
-    return json.dumps({"reason": "It names dogs.", "first_rating": 5, "second_rating": rating})
-
-
-def hallusion_row(number):
-    place = {"category": "VD", "subcategory": "ocr", "set_id": number, "figure_id": 0, "question_id": 0}
-    return {
-        **place,
-        "visual_input": 1,
-        "question": f"Is thing {number} red?",
-        "gt_answer": "yes",
-        "gt_answer_details": "It is red.",
-    }
+def hallusion_rows():
+    """Questions without a control."""
+    rows = []
+    for number in range(ROWS):
+        row = {"category": "VD", "subcategory": "ocr", "set_id": number, "figure_id": 0, "question_id": 0}
+        row |= {"visual_input": 1, "question": f"Is thing {number} red?"}
+        rows.append(row | {"gt_answer": "yes", "gt_answer_details": "It is red."})
+    return rows
 
 
 WORDS = ("correct", "incorrect")
 CODES = {"incorrect": 0, "correct": 1, "unclear": 2}
-ABOUT = ("What about thing", "Two dogs.")
 
 
-def hqh_numbers(verdict):
-    return {"correct": verdict == "correct", "extra_claims": 0}
-
-
-def haloquest_numbers(verdict):
-    return {"correct": verdict == "correct"}
-
-
-def mmhal_numbers(rating):
-    return {"rating": rating}
-
-
-def gavie_numbers(score):
-    return {"relevancy": score, "accuracy": score}
-
-
-def llava_numbers(rating):
-    return {"reference": 5, "model": rating}
-
-
-def hallusion_numbers(verdict):
-    return {"correctness": CODES[verdict]}
+WHY = "It names dogs."
 
 
 HQH = Case(
     benchmark="hqh",
     prompts="",
     key="hqh-prompt-3-",
-    row=hqh_row,
-    told=ABOUT,
-    reply=hqh_reply,
-    numbers=hqh_numbers,
+    rows=inputs.hqh,
+    told=("two dogs", "a red chair"),
+    reply=lambda verdict: json.dumps({"verdict": verdict, "extra_claims": 0, "evidence": []}),
+    numbers=lambda verdict: {"correct": verdict == "correct", "extra_claims": 0},
     verdicts=WORDS,
     in_words="The verdict is {}.",
     scores=("main_hal", "overall_hal", "extra_hal"),
@@ -205,10 +118,10 @@ HALOQUEST = Case(
     benchmark="haloquest",
     prompts="ours",
     key="haloquest-prompt-2-",
-    row=haloquest_row,
-    told=("What about thing", "Two dogs.; A pair."),
-    reply=haloquest_reply,
-    numbers=haloquest_numbers,
+    rows=inputs.haloquest,
+    told=("There is none.; No such thing is in the image.",),
+    reply=lambda verdict: json.dumps({"point": WHY, "verdict": verdict}),
+    numbers=lambda verdict: {"correct": verdict == "correct"},
     verdicts=WORDS,
     in_words="Verdict: {}.",
     scores=("accuracy",),
@@ -217,10 +130,10 @@ MMHAL = Case(
     benchmark="mmhal",
     prompts="ours",
     key="mmhal-prompt-2-",
-    row=mmhal_row,
-    told=ABOUT + ("Dog",),
-    reply=mmhal_reply,
-    numbers=mmhal_numbers,
+    rows=inputs.mmhal,
+    told=("There are two dogs.", "Dog"),
+    reply=lambda rating: json.dumps({"analysis": WHY, "rating": rating}),
+    numbers=lambda rating: {"rating": rating},
     verdicts=(6, 0, 1, 2, 3, 4, 5),
     in_words="The rating is {}.",
     scores=("rating", "hallucination_rate"),
@@ -229,10 +142,10 @@ GAVIE = Case(
     benchmark="gavie",
     prompts="ours",
     key="gavie-prompt-2-",
-    row=gavie_row,
-    told=("What about thing", '"a dog" X:1 Y:2 Width:30 Height:40'),
-    reply=gavie_reply,
-    numbers=gavie_numbers,
+    rows=inputs.gavie,
+    told=('"a dog" X:1 Y:2 Width:30 Height:40',),
+    reply=lambda score: json.dumps({"reason": WHY, "relevancy": score, "accuracy": score}),
+    numbers=lambda score: {"relevancy": score, "accuracy": score},
     verdicts=(10, 0, 5),
     in_words="Its accuracy is {}.",
     scores=("accuracy", "relevancy"),
@@ -241,10 +154,10 @@ LLAVA_BENCH = Case(
     benchmark="llava_bench",
     prompts="ours",
     key="llava_bench-prompt-1-",
-    row=llava_row,
-    told=ABOUT + ("Two dogs on a lawn.",),
-    reply=llava_reply,
-    numbers=llava_numbers,
+    rows=inputs.llava_bench,
+    told=("A picture of dog.", "It is dog."),
+    reply=lambda rating: json.dumps({"reason": WHY, "first_rating": 5, "second_rating": rating}),
+    numbers=lambda rating: {"reference": 5, "model": rating},
     verdicts=(10, 1, 5),
     in_words="The rating is {}.",
     scores=("model_mean",),
@@ -253,10 +166,10 @@ HALLUSIONBENCH = Case(
     benchmark="hallusionbench",
     prompts="ours",
     key="prompts-3",
-    row=hallusion_row,
-    told=("Is thing", "It is red."),
+    rows=hallusion_rows,
+    told=("It is red.",),
     reply=str,
-    numbers=hallusion_numbers,
+    numbers=lambda verdict: {"correctness": CODES[verdict]},
     verdicts=WORDS + ("unclear",),
     in_words="The verdict is {}.",
     scores=("aAcc",),
@@ -269,25 +182,31 @@ CASES = [
         HALOQUEST,
         prompts="authors",
         key="haloquest-authors-prompt-3-ffde2092",
-        reply=haloquest_authors_reply,
+        reply=lambda verdict: json.dumps(
+            {
+                "sentence_interpret_model_response_main_point": WHY,
+                "sentence_interpret_groundtruth_response_main_point": WHY,
+                "is_prediction_correct": verdict == "correct",
+            }
+        ),
     ),
     MMHAL,
-    replace(MMHAL, prompts="authors", key="authors-strict-4-f10a3814", reply=mmhal_words, reads_all=False),
+    replace(
+        MMHAL, prompts="authors", key="authors-strict-4-f10a3814", reply="Rating: {}".format, reads_all=False
+    ),
     GAVIE,
     replace(
         GAVIE,
         prompts="authors",
         key="authors-3-e085d152",
-        told=("What about thing", "a dog X:1 Y:2 Width:30 Height:30"),  # their script prints the width twice
+        told=("a dog X:1 Y:2 Width:30 Height:30",),  # their script prints the width twice
         reply=gavie_words,
         in_words="The score of answer1 is {}.",
         reads_all=False,
     ),
     LLAVA_BENCH,
     HALLUSIONBENCH,
-    replace(
-        HALLUSIONBENCH, prompts="authors", key="authors-prompts-3", told=("It is red.",), reads_all=False
-    ),
+    replace(HALLUSIONBENCH, prompts="authors", key="authors-prompts-3", reads_all=False),
 ]
 NAMES = [f"{case.benchmark} {case.prompts}".strip() for case in CASES]
 
@@ -354,9 +273,12 @@ def test_a_judge_is_told_each_row_once_in_words_that_the_signature_names(case, s
     result = case.compute(RESPONSES, served.judge)
     assert f",{case.key}" in result["signature"]
     assert sorted(map(number_in, served.prompts)) == list(range(ROWS))
-    for prompt in served.prompts:
-        for text in case.told:
-            assert text in prompt
+    rows = case.rows()
+    if (case.benchmark, case.prompts) != ("hallusionbench", "authors"):  # their prompt has no question
+        for prompt in served.prompts:
+            assert rows[number_in(prompt)]["question"] in prompt
+    for text in case.told:
+        assert any(text in prompt for prompt in served.prompts)
     bodies = [body for body in served.bodies if body["messages"][0]["content"] in served.prompts]
     if case.prompts == "authors":
         assert not any("response_format" in body for body in bodies)
@@ -388,7 +310,7 @@ def test_the_signature_is_of_the_rows_in_any_order(case):
         made = compute(RESPONSES, rows, judge=judge, max_failed=1.0, progress=False, **case.options)
         return keys_of(made["signature"])["data"]
 
-    rows = [case.row(number) for number in range(ROWS)]
+    rows = case.rows()[:ROWS]
     other = [rows[0] | {"question": "What else?"}] + rows[1:]
     assert data(rows) == data(rows[::-1]) != data(other)
 
@@ -475,25 +397,26 @@ def test_too_many_failures_are_an_error(case):
         case.compute(RESPONSES, judge, max_failed=0.02)
 
 
+def test_repeats_are_kept_one_by_one(case):
+    """The second time, the judge says the worst of all."""
+    judge = judge_of(lambda prompt, times: obedient(prompt, case.reply(case.verdicts[times - 1])))
+    result = case.compute(RESPONSES, judge, repeats=2)
+    for row in result["per_question"]:
+        for values in row["repeats"].values():
+            assert len(values) == 2
+    assert result["spread"][case.scores[0]][0] < result["spread"][case.scores[0]][1]
+
+
 # Verdicts and rows that are refused
 
-NAN = math.nan
 GIVEN = [
-    ("hqh", ("correct", {"correct": 1, "extra_claims": 0})),
     ("hqh", ("extra_claims", {"correct": True, "extra_claims": 10**30})),
-    ("hqh", ("extra_claims", {"correct": True, "extra_claims": 0.5})),
     ("hqh", ("'correct' and 'extra_claims'", {"correct": True})),
     ("haloquest", ("correct", 1)),
-    ("haloquest", ("correct", {"correct": "yes"})),
     ("mmhal", ("rating", 7)),
-    ("mmhal", ("rating", 2.5)),
-    ("mmhal", ("'rating'", {"score": 5})),
     ("gavie", ("relevancy", {"relevancy": 11, "accuracy": 1})),
-    ("gavie", ("accuracy", {"relevancy": 1, "accuracy": NAN})),
-    ("gavie", ("'relevancy' and 'accuracy'", 5)),
     ("gavie", ("'relevancy' and 'accuracy'", {"accuracy": 5})),
     ("llava_bench", ("model", (8, 11))),
-    ("llava_bench", ("reference", ("8", 6))),
 ]
 
 
@@ -511,21 +434,11 @@ def test_a_given_verdict_of_another_kind_is_refused(benchmark, bad):
 
 BAD_ROWS = [
     ("hqh", {"type": "colour"}, "type is 'colour'; expected one of 'existence'"),
-    ("hqh", {"answer": None}, "answer is None"),
-    ("hqh", {"caption": 3}, "caption is 3"),
     ("haloquest", {"answers": []}, r"answers is \[\]; expected at least one right answer"),
-    ("haloquest", {"answers": ["", "No."]}, "answers is .*each a text"),
-    ("haloquest", {"answers": "No."}, "answers is 'No.'; expected at least one right answer"),
     ("mmhal", {"contents": [1]}, r"contents is \[1\]"),
-    ("mmhal", {"answer": None}, "answer is None"),
-    ("mmhal", {"image_id": 3}, "image_id is 3"),
-    ("gavie", {"image_id": "x"}, "image_id is 'x'"),
     ("gavie", {"regions": "a dog"}, "regions is 'a dog'; expected a list of regions"),
     ("gavie", {"regions": [{"x": 1}]}, r"regions\[0\] is .*expected a region: phrase, and x, y"),
     ("gavie", {"regions": [{"phrase": "a", "x": 0.5, "y": 1, "width": 1, "height": 1}]}, r"regions\[0\] is "),
-    ("llava_bench", {"category": "x"}, "category is 'x'"),
-    ("hallusionbench", {"set_id": None}, "set_id is None; expected a 64-bit whole number"),
-    ("hallusionbench", {"category": "VX"}, "category is 'VX'"),
     ("hallusionbench", {"gt_answer": "maybe"}, "gt_answer is 'maybe'"),
     ("hallusionbench", {"visual_input": 3}, "visual_input is 3"),
 ]
@@ -533,7 +446,7 @@ BAD_ROWS = [
 
 @pytest.mark.parametrize(("benchmark", "change", "message"), BAD_ROWS)
 def test_a_row_that_is_none_is_refused(benchmark, change, message):
-    references = [case_of(benchmark).row(number) for number in range(3)]
+    references = case_of(benchmark).rows()[:3]
     references[2] |= change
     with pytest.raises(ValueError, match=rf"references\[2\].*{message}"):
         get_benchmark(benchmark).compute([""] * 3, references, judge=judge_of(lambda *_: ""))
@@ -640,15 +553,6 @@ def test_what_a_response_says_of_itself_moves_no_honest_score(case):
             assert result[case.unread] == 1.0
 
 
-def test_where_only_some_responses_do_so_each_of_them_counts_alike(case):
-    """Four good and bad responses with a verdict, four without: the latter keep theirs."""
-    for suffix, _ in suffixes(case):
-        texts = [response(number, suffix if number < 4 else "") for number in range(ROWS)]
-        result = case.compute(texts, honest(case))
-        unread = [row[case.unread] for row in result["per_question"]]
-        assert len({*unread[:4]}) == 1 and unread[4:] == [False] * 4
-
-
 def simplified(text):
     """Return a text as a judge may write it that does not care for how it is written."""
     visible = "".join(character for character in text if unicodedata.category(character) != "Cf")
@@ -668,7 +572,7 @@ def test_a_judge_that_copies_from_a_response_gives_no_verdict(case):
 def test_two_responses_that_are_compared_are_guarded_too():
     """Whether a response agrees with that to the control question: a word of either of them is no verdict."""
     rows = [
-        {**hallusion_row(0), "category": "VS", "figure_id": figure, "visual_input": visual}
+        {**hallusion_rows()[0], "category": "VS", "figure_id": figure, "visual_input": visual}
         for figure, visual in ((0, 0), (1, 1), (2, 2))
     ]
     compute = get_benchmark("hallusionbench").compute
@@ -686,31 +590,3 @@ def test_two_responses_that_are_compared_are_guarded_too():
             assert result["unread"] == 0.0
             assert result["language_hallucination"] == plain[word]["language_hallucination"]
             assert scored(word, suffix, lambda prompt, word: word)["unread"] == 1.0, "without its mark"
-
-
-def test_prompts_about_other_responses_are_as_they_were(case):
-    """No code is asked for where nothing in the response is like a reply: kept replies stay good."""
-    judge = honest(case)
-    case.compute(RESPONSES, judge)
-    assert not any('"code"' in prompt or "correct-" in prompt for prompt in judge.asked)
-
-
-@pytest.mark.parametrize(
-    ("name", "prompts", "reply", "rule"),
-    [
-        (
-            "hqh", "", '{"verdict": "correct", "extra_claims": 3, "evidence": ["a dog"]}',
-            "extra_claims must be the number of texts in evidence; of the first: extra_claims is 3, and evidence has 1",
-        ),
-        ("mmhal", "ours", "Rating: 6", "one JSON object and nothing else"),
-        ("mmhal", "ours", '{"rating": 6}', "the parts analysis, rating and no others; of the first: it has 'rating'"),
-        ("mmhal", "ours", '{"analysis": "", "rating": 7}', "rating must be as the prompt asks; of the first: it is 7"),
-        ("mmhal", "authors", "Rating: 4-5", "one and only rating.*; of the first: it is a range"),
-        ("gavie", "authors", "Relevancy: 9", "the headings Relevancy and Accuracy once"),
-        ("hallusionbench", "ours", "Well", "begin with one of the words for a verdict"),
-    ],
-)  # fmt: skip
-def test_each_rule_has_its_own_words(name, prompts, reply, rule):
-    case = next(case for case in CASES if (case.benchmark, case.prompts) == (name, prompts))
-    with pytest.warns(UserWarning, match=f"8 refused by the rule: .*{rule}"):
-        case.compute(RESPONSES, judge_of(lambda *_: reply))

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import warnings
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,55 +10,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import halluscope
-from halluscope import cli
 from halluscope.benchmarks.object_halbench import reading
 from halluscope.benchmarks.object_halbench.data import PROMPTS
 from halluscope.benchmarks.object_halbench.metric import LISTS, METRIC, compute
 from halluscope.benchmarks.object_halbench.names import NameReader
-from halluscope.benchmarks.object_halbench.reading import OURS, names_in, read_words, template_in
-from halluscope.errors import BuildError, WithoutEffect
+from halluscope.benchmarks.object_halbench.reading import OURS, names_in, read_words
+from halluscope.errors import BuildError
 from halluscope.inspection.inspecting import inspect
 from halluscope.mentions import synonyms
 from halluscope.reading.words import lemmas, nouns
-from halluscope.reporting import published
 from halluscope.signature import keys_of
 from halluscope.vocabularies import load
 from tests import small_datasets
 from tests.benchmarks.test_judged import judge_of
 from tests.fake_judge import obedient
 from tests.scripted_server import reply
+from tests.small_datasets import write_lines
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 
 COCO = load("coco").classes
 builder = small_datasets.builder("object_halbench")
 
-# A list of our own: COCO's names, and some words more
-WORDS = {
-    "person": ["man", "woman", "baby", "people"],
-    "chair": ["seat"],
-    "dining table": ["table", "coffee table"],
-    "airplane": ["jet"],
-    "remote": ["remote control"],
-    "wine glass": [],
-}
-
 
 @pytest.fixture(scope="module")
-def listed(tmp_path_factory) -> Path:
-    file = tmp_path_factory.mktemp("lists") / "words.txt"
-    file.write_text("\n".join(", ".join([name, *WORDS.get(name, [])]) for name in COCO))
-    return file
-
-
-@pytest.fixture(scope="module")
-def own(listed) -> dict:
-    return {"synonyms": listed, "allow_other_synonyms": True, "progress": False}
-
-
-@pytest.fixture(scope="module")
-def reader(listed) -> NameReader:
-    class_of = synonyms.load(listed, allow_other=True).class_of
+def reader(own) -> NameReader:
+    class_of = synonyms.load(own["synonyms"], allow_other=True).class_of
     return NameReader.of(class_of, lemmas.words, nouns.common_nouns)
 
 
@@ -96,42 +72,6 @@ def wild(upstream) -> Path:
     return upstream / "wild/kchaosun__THUNLP_Multimodal_Excercise"
 
 
-# What the script's tagger takes for something else, by image id: (too many mentions, too few)
-DIFFERENT = {553057: (["umbrella"], []), 336232: (["car"], []), 291597: ([], ["chair"])}
-
-
-def test_the_rules_beside_chair_py(upstream, wild):
-    """With its list and the objects that it found in the images: the same 87 responses hallucinate."""
-    printed = json.loads((wild / "sampling-decoding-eval-chair-300_answer.json").read_text())
-    sentences = printed["sentences"]
-    references = []
-    for number, row in enumerate(sentences):
-        objects = row["mscoco_gt_words"]
-        references.append({"image_id": row["image_id"], "question": PROMPTS[number % 8], "objects": objects})
-    result = compute(
-        [row["caption"] for row in sentences],
-        references,
-        synonyms=upstream / "chair/synonyms.txt",
-        per_question=True,
-    )
-    assert result["chair_s"] == printed["overall_metrics"]["CHAIRs"] == 0.29
-    counts = result["counts"]["all"]
-    assert (counts["hallucinated"], counts["named"]) == (
-        87,
-        293,
-    )  # in the one with the umbrella, the script finds none
-    assert result["chair_s_refine"] == 87 / 293
-    assert result["chair_i"] == pytest.approx(printed["overall_metrics"]["CHAIRi"], abs=2e-4)
-    different = {}
-    for row, question in zip(sentences, result["per_question"], strict=True):
-        mine = Counter(name for _, name in question["mentions"])
-        theirs = Counter(row["mscoco_generated_words"])
-        if mine != theirs:
-            different[row["image_id"]] = (list((mine - theirs).elements()), list((theirs - mine).elements()))
-        assert set(question["hallucinated"]) == {name for _, name in row["mscoco_hallucinated_words"]}
-    assert different == DIFFERENT
-
-
 @pytest.mark.parametrize(
     ("file", "hallucinated", "named"),
     [
@@ -150,34 +90,12 @@ def test_published_files_find_their_rows(upstream, wild, dataset, file, hallucin
     assert inspect(wild / file).benchmarks == ["object_halbench"]
 
 
-def test_the_refined_list_is_known(upstream, wild, dataset):
-    refined = upstream / "object_halbench/synonyms_refine.txt"
-    file = wild / "sampling_decoding_objhal_bench_answer.jsonl"
-    result = halluscope.score("object_halbench", file, dataset, synonyms=refined, bootstrap=0)
-    assert "|synonyms:refined|" in result["signature"]
-
-
 def test_each_word_of_the_refined_list_is_a_name_of_its_class(upstream):
     file = upstream / "object_halbench/synonyms_refine.txt"
     class_of = synonyms.load(file, known=LISTS).class_of
     reader = NameReader.of(class_of, lemmas.words, nouns.common_nouns)
     for word, name in class_of.items():
         assert set(reader.read([word]).objects) == {name}, word
-
-
-def test_an_image_without_objects(dataset):
-    objects_of = {row.image_id: row.objects for row in METRIC.load([str(dataset)])}
-    assert (objects_of[276731], objects_of[474398]) == ((), ("orange",))
-
-
-def test_published_scores_are_rates_whatever_their_sign():
-    """MiniCPM-V's page prints two models both ways."""
-    rows = [(name, scores["chair_s_refine"]) for name, scores in published.load("object_halbench").results]
-    printed = dict(rows)
-    for score in ("MiniCPM-Llama3-V 2.5", "GPT-4V"):
-        rates = {round(rate, 6) for name, rate in rows if name.startswith(score)}
-        assert len(rates) == 1
-    assert printed["Qwen-VL-Chat [printed as 100 - rate]"] == pytest.approx(0.438)
 
 
 # From names to classes
@@ -188,20 +106,15 @@ def test_published_scores_are_rates_whatever_their_sign():
     [
         (["dogs", "dog", "Dog"], ["dog"]),
         (["a man", "two men", "woman"], ["man", "woman"]),
-        (["wooden coffee table"], ["coffee table"]),
         (["tables", "coffee tables"], ["table", "coffee table"]),
         (["baby dog", "adult elephants"], ["dog", "elephant"]),
         (["baby"], ["baby"]),
-        (["passenger jet", "passenger train"], ["jet", "train"]),
         (["hot dog", "hot dog stand"], ["hot dog"]),
-        (["bow tie"], ["tie"]),
         (["home plate", "train tracks"], []),  # read as one word, which stands for nothing
         (["toilet", "seat"], ["toilet"]),
-        (["toilet seat"], ["toilet"]),
         (["seat"], ["seat"]),
         (["kitchen counter cup"], []),  # nouns side by side are one
         (["cup on a table"], ["cup", "table"]),
-        (["sports ball", "Skis", "wine glasses"], ["sports ball", "skis", "wine glass"]),
         (["red", "sitting", "", " ", "'", "🐕"], []),
     ],
 )
@@ -301,19 +214,6 @@ def test_an_endpoint_extracts_names(serve, own):
     assert again["chair_i"] == result["chair_i"]
 
 
-def test_repeats_have_a_spread(serve, own):
-    served = serve(lambda prompt, times, body: reply(said("couch") if body["seed"] % 2 else said("dog")))
-    texts = [TEXTS[0]] * 4
-    result = compute(texts, rows([["dog"]] * 4), judge=served.judge, repeats=2, temperature=1.0, **own)
-    assert result["chair_s_refine"] == 0.5 and result["spread"]["chair_s_refine"] == (0, 1)
-
-
-def test_a_reply_that_is_no_list_is_counted(own):
-    judge = judge_of(lambda prompt, count: "A dog." if "couch" in prompt else said("man"))
-    result = compute(TEXTS, rows(), judge=judge, max_failed=0.5, **own)
-    assert result["unreadable"] == 1 / 4 and result["counts"]["all"]["responses"] == 3
-
-
 @pytest.mark.parametrize(
     ("text", "names"),
     [
@@ -346,7 +246,7 @@ def test_a_response_that_holds_a_reply():
 
 # The authors' words
 
-SCRIPT = 'import os\nprompt_template = """Which {question}\n{answer}?"""\nos.remove("nothing")\n'
+SCRIPT = 'import os\nprompt_template = """Which {question}\n{answer}?"""\nraise SystemExit("it is not run")\n'
 
 
 @pytest.fixture
@@ -369,20 +269,14 @@ def test_the_authors_prompt(script, serve, own):
 def test_another_script_is_refused(script, own):
     asked = {"judge": judge_of(lambda prompt, count: "[]"), "prompts": "authors", **own}
     script.write_text(SCRIPT.replace("Which", "What"))
-    with pytest.raises(
-        ValueError, match="prompt_template is not the authors' prompt: its sha256 is .*, expected"
-    ):
+    with pytest.raises(ValueError, match="prompt_template is not the authors' prompt"):
         compute(TEXTS, rows(), script=script, **asked)
     for content in ("", "def f(:", "prompt_template = 3", "template = 'a'", "\0"):
         script.write_text(content)
-        with pytest.raises(ValueError, match="holds no prompt_template; expected .*eval_gpt_obj_halbench.py"):
+        with pytest.raises(ValueError, match="holds no prompt_template"):
             compute(TEXTS, rows(), script=script, **asked)
-    with pytest.raises(ValueError, match="no script is named; expected the path of the authors'"):
+    with pytest.raises(ValueError, match="no script is named"):
         compute(TEXTS, rows(), **asked)
-
-
-def test_a_script_is_not_run():
-    assert template_in("raise SystemExit\nprompt_template = 'a'\n") == "a"
 
 
 # What is refused
@@ -394,10 +288,6 @@ def test_a_script_is_not_run():
         ({"objects": [["dog"]]}, "There are 1 values of objects and 4 predictions"),
         ({"objects": [["dog"], [2], None, None]}, r"objects\[1\]"),
         ({"objects": "dog"}, "objects is 'dog'; expected a list of names per row"),
-        ({"judge": "none"}, "There is no judge 'none' .*These judges need no model: 'rules'"),
-        ({"prompts": "theirs"}, "prompts is 'theirs'; expected 'ours' or 'authors'"),
-        ({"reader": "textblob"}, "reader is 'textblob'; expected 'lemminflect' or 'nltk'"),
-        ({"allow_other_synonyms": False}, "not RLAIF-V's refined synonym list or CHAIR's synonym list"),
     ],
 )
 def test_bad_options(options, message, own):
@@ -405,72 +295,31 @@ def test_bad_options(options, message, own):
         compute(TEXTS, rows(), **(own | options))
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"repeats": 2},
-        {"prompts": "ours"},
-        {"script": "script.py"},
-        {"objects": [["dog"]] * 4, "judge": "openai:m"},
-        {"objects": [["dog"]] * 4, "prompts": "authors"},
-    ],
-)
-def test_options_without_effect(options, own):
-    with pytest.raises(WithoutEffect):
-        compute(TEXTS, rows(), **own, **options)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"objects": ["dgo"]}, "dgo"),
-        ({"objects": "dog"}, "objects is 'dog'; expected a list of COCO classes"),
-        ({"question": ""}, "question is ''; expected a text"),
-        ({"image_id": "x"}, "image_id is 'x'; expected a 64-bit whole number"),
-        ({"image_id": 2}, "has the image_id 2"),
-    ],
-)
-def test_bad_rows(change, message, own):
-    made = rows()
-    made[0].update(change)
-    with pytest.raises(ValueError, match=message):
-        compute(TEXTS, made, **own)
+@pytest.mark.parametrize("objects", [["dgo"], "dog"])
+def test_bad_rows(objects, own):
+    with pytest.raises(ValueError, match=r"references\[0\].* (names|objects is) '(dgo|dog)'"):
+        compute(TEXTS, rows([objects, *OBJECTS[1:]]), **own)
 
 
 # Files and commands
 
 
 @pytest.fixture
-def command(tmp_path, listed):
+def command(tmp_path, own):
     """Return the words of a command that scores three responses on the small dataset."""
     small = small_datasets.build("object_halbench", tmp_path)
     lines = []
     for number, text in enumerate(TEXTS[:3], 1):
         lines.append({"image_id": number * 10, "answer": text})
-    file = write(tmp_path / "mine.jsonl", lines)
+    file = write_lines(tmp_path / "mine.jsonl", lines)
     command = ["score", "object_halbench", "--responses", str(file), "--dataset", str(small)]
-    return [*command, "--synonyms", str(listed), "--allow-other-synonyms"]
+    return [*command, "--synonyms", str(own["synonyms"]), "--allow-other-synonyms"]
 
 
-def write(file, lines):
-    file.write_text("\n".join(map(json.dumps, lines)))
-    return file
-
-
-def test_the_command(command, tmp_path, capsys):
-    assert cli.main([*command, "--out", str(tmp_path / "run"), "--json"]) == 0
-    (result,) = json.loads(capsys.readouterr().out)
-    assert result["chair_s_refine"] == 1.0 and result["counts"]["all"]["mentions"] == 7
-    assert cli.main(["table", str(tmp_path / "run"), "--preset", "preference"]) == 0
-    printed = capsys.readouterr().out
-    assert "Object HalBench Resp. \u2193" in printed and "Object HalBench Ment. \u2193" in printed
-
-
-def test_a_file_of_names(command, tmp_path, capsys):
+def test_a_file_of_names(command, tmp_path, json_of):
     lines = [{"image_id": "30", "objects": ["dog"]}, {"image_id": 10, "objects": ["cup", "bus"]}]
-    file = write(tmp_path / "names.jsonl", [*lines, {"image_id": 20, "objects": None}])
-    assert cli.main([*command, "--objects", str(file), "--json"]) == 0
-    (result,) = json.loads(capsys.readouterr().out)
+    file = write_lines(tmp_path / "names.jsonl", [*lines, {"image_id": 20, "objects": None}])
+    (result,) = json_of(*command, "--objects", file)
     assert (result["chair_s_refine"], result["chair_i"]) == (0.5, 1 / 3)
     assert result["unreadable"] == pytest.approx(1 / 3)
 
@@ -479,17 +328,15 @@ def test_a_file_of_names(command, tmp_path, capsys):
     ("lines", "message"),
     [
         ([{"image_id": 10, "objects": "dog"}], "objects is 'dog'; expected a list of names, or null"),
-        ([{"image_id": 10, "names": ["dog"]}], "expected an object with image_id and objects"),
         ([{"image_id": 11, "objects": []}], "image_id 11 is not among the 3 images"),
         ([{"image_id": 10, "objects": []}] * 2, "is the second row on the image 10"),
         ([{"image_id": 10, "objects": []}], "has no row on 2 of the 3 images, such as image_id 20"),
         ([["dog"]], "expected an object with image_id and objects"),
     ],
 )
-def test_files_of_names_that_do_not_fit(command, lines, message, tmp_path, capsys):
-    file = write(tmp_path / "names.jsonl", lines)
-    assert cli.main([*command, "--objects", str(file)]) == 2
-    assert message in capsys.readouterr().err
+def test_files_of_names_that_do_not_fit(command, lines, message, tmp_path, refused):
+    file = write_lines(tmp_path / "names.jsonl", lines)
+    assert message in refused(*command, "--objects", file)
 
 
 # Building
@@ -500,21 +347,17 @@ def coco(tmp_path) -> Path:
     """COCO's files of 2014 with two images."""
     folder = tmp_path / "coco/annotations"
     folder.mkdir(parents=True)
-    images = [{"id": number, "file_name": f"{number}.jpg"} for number in (1, 2, 3)]
-    categories = [{"id": place, "name": name} for place, name in enumerate(COCO)]
-    annotations = [{"id": 1, "image_id": 1, "category_id": COCO.index("dog")}]
-    instances = {"images": images, "categories": categories, "annotations": annotations}
-    (folder / "instances_val2014.json").write_text(json.dumps(instances))
     spoken = [(1, "A man and his dog."), (2, "two seats"), (3, "a cat")]
-    captions = [{"image_id": number, "caption": text} for number, text in spoken]
-    (folder / "captions_val2014.json").write_text(json.dumps({"annotations": captions}))
+    instances, captions = small_datasets.coco_files({1: ["dog"], 2: [], 3: []}, spoken)
+    (folder / "instances_val2014.json").write_text(instances)
+    (folder / "captions_val2014.json").write_text(captions)
     return folder.parent
 
 
 def test_built_from_cocos_folder(coco, upstream, tmp_path):
     questions = [{"image_id": number, "question": PROMPTS[number]} for number in (2, 1)]
     out = builder.build(
-        write(tmp_path / "questions.jsonl", questions),
+        write_lines(tmp_path / "questions.jsonl", questions),
         out=tmp_path / "out",
         objects=coco,
         synonyms=upstream / "object_halbench/synonyms_refine.txt",
@@ -534,24 +377,24 @@ QUESTION = {"image_id": 10, "question": PROMPTS[0]}
         ([QUESTION], {"10": ["dog"]}, False, "has 1 images, which are not Object HalBench's 300"),
         ([QUESTION] * 2, {"10": ["dog"]}, True, "is the second question about the image 10"),
         ([{"image_id": 10}], {"10": ["dog"]}, True, "question is None; expected a text"),
-        ([["dog"]], {"10": ["dog"]}, True, "expected an object with image_id and question"),
         ([QUESTION], {"11": ["dog"]}, True, "says nothing of 1 of the 1 images, such as image_id 10"),
         ([QUESTION], {"10": ["dgo"]}, True, "'dgo' in the image 10 is none of COCO's 80 classes"),
+        ([["dog"]], {"10": ["dog"]}, True, "expected an object with image_id and question"),
     ],
 )
 def test_sources_that_do_not_fit(questions, objects, subset, message, tmp_path):
     (tmp_path / "objects.json").write_text(json.dumps(objects))
-    file = write(tmp_path / "questions.jsonl", questions)
+    file = write_lines(tmp_path / "questions.jsonl", questions)
     with pytest.raises(BuildError, match=message):
         builder.build(file, out=tmp_path / "out", objects=tmp_path / "objects.json", subset=subset)
 
 
 def test_objects_that_are_missing(tmp_path):
-    file = write(tmp_path / "questions.jsonl", [QUESTION])
-    options = {"out": tmp_path / "out", "subset": True}
-    with pytest.raises(BuildError, match="--objects is missing; expected CHAIR's cache as JSON"):
-        builder.build(file, **options)
-    with pytest.raises(BuildError, match="holds no instances_val2014.json; expected the folder of COCO's"):
-        builder.build(file, objects=tmp_path, **options)
-    with pytest.raises(BuildError, match="is a file, so no caption is read; leave --synonyms out"):
-        builder.build(file, objects=file, synonyms=file, **options)
+    file = write_lines(tmp_path / "questions.jsonl", [QUESTION])
+    for options, message in (
+        ({}, "--objects is missing"),
+        ({"objects": tmp_path}, "holds no instances_val2014.json"),
+        ({"objects": file, "synonyms": file}, "leave --synonyms out"),
+    ):
+        with pytest.raises(BuildError, match=message):
+            builder.build(file, out=tmp_path / "out", subset=True, **options)

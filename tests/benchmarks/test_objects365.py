@@ -15,7 +15,6 @@ from PIL import Image as Pillow
 from halluscope import cli, vocabularies
 from halluscope.benchmarks.throne import build as objects365
 from halluscope.benchmarks.throne.build import natural_k_shot
-from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.building import fetch
 from halluscope.building import spec as specs
 from halluscope.building.spec import Spec
@@ -107,17 +106,6 @@ def stats(folder: Path) -> dict[str, Any]:
 # The vocabulary
 
 
-def test_names_are_asked_in_lower_case():
-    def ask(cls: str) -> str:
-        return PAPER.about(vocabularies.load("objects365"))[0][NAMES.index(cls)].text
-
-    assert ask("Cabinet/shelf") == "Is there a cabinet/shelf in this image?"
-    assert ask("SUV") == "Is there an suv in this image?"
-    assert ask("Sneakers") == "Is there sneakers in this image?"
-    own = vocabularies.load(["Cabinet/shelf", "TV"])
-    assert PAPER.about(own)[0][0].text == "Is there a Cabinet/shelf in this image?"
-
-
 def test_the_names_are_those_of_the_table(upstream: Path):
     names = objects365.read_names(upstream / "throne" / "objects365_names_fix.csv")
     assert tuple(names[i][1] for i in range(1, 366)) == NAMES
@@ -176,9 +164,6 @@ def test_rows(folder: Path, tmp_path: Path):
     assert list(stats(out)["counts"]["images_per_class"]) == list(NAMES)
     digest = fetch.sha256_of(folder / "zhiyuan_objv2_val.json")
     assert stats(out)["sources"]["annotations"] == {"sha256": digest, "published": None}
-    card = (out / "README.md").read_text()
-    assert f"| not known to us | a file with sha256 `{digest}` |" in card
-    assert "CC BY-NC 4.0" in card and "Apache-2.0" in card and "{{" not in card
 
 
 def test_a_sample(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -187,37 +172,24 @@ def test_a_sample(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert stats(out)["subset"] is True and stats(out)["counts"]["sample"] == {"shots": 2, "seed": 3}
     assert stats(out)["counts"]["images"] == 730 and "ids" not in stats(out)["sources"]
     assert min(stats(out)["counts"]["images_per_class"].values()) > 0
-    card = (out / "README.md").read_text()
-    assert "drawn anew, 2 shots with seed\n3" in card and "| not used |" in card
     other = content()
     other["images"].reverse()
     other["annotations"].reverse()
     write(folder, other)
     again = build(folder, tmp_path / "again", sample=True, shots=2, seed=3, spec=spec, subset=False)
     assert stats(again)["tables"] == stats(out)["tables"]
-    with pytest.raises(BuildError, match="expected to hold 5,110 images"):
-        build(folder, tmp_path / "three", sample=True, shots=2, subset=False, spec=spec_of(folder, 5110))
 
 
 def test_images_in_patch_folders(folder: Path, tmp_path: Path):
-    places = {}
-    for image_id in chosen(folder):
-        version, patch, name = file_name(image_id).split("/")[1:]
-        place = tmp_path / "given" / "images" / version / patch / name
+    for image_id in chosen(folder)[1:]:  # all but one
+        place = tmp_path / "given" / file_name(image_id)
         place.parent.mkdir(parents=True, exist_ok=True)
         Pillow.effect_noise((9, 9), image_id % 99).save(place)
-        places[image_id] = place
-    given = tmp_path / "given"
-    out = build(folder, tmp_path / "out", images=given, with_images=True)
-    rows = load(out)
-    assert rows[0]["image"].size == (9, 9)
-    assert rows[0]["file_name"] == file_name(rows[0]["image_id"])
-    gone = places[rows[0]["image_id"]]
-    gone.unlink()
-    with pytest.raises(BuildError, match=rf"1 of the 12 images are not in .*: {rows[0]['file_name']}"):
-        build(folder, tmp_path / "two", images=given, with_images=True)
-    less = build(folder, tmp_path / "two", images=given, with_images=True, only_images_present=True)
-    assert stats(less)["counts"]["images"] == 11
+    options = {"images": tmp_path / "given", "with_images": True}
+    with pytest.raises(BuildError, match="1 of the 12 images are not in"):
+        build(folder, tmp_path / "out", **options)
+    rows = load(build(folder, tmp_path / "out", **options, only_images_present=True))
+    assert len(rows) == 11 and rows[0]["image"].size == (9, 9)
 
 
 def _rows(folder: Path, change: Any) -> None:
@@ -233,10 +205,6 @@ BAD = {
     "another version": (
         lambda f: _rows(f, lambda rows: ["1,Human,Human", *rows[1:]]),
         "Category 1 is 'Person' in the annotations and 'Human' in the table",
-    ),
-    "another vocabulary": (
-        lambda f: _rows(f, lambda rows: ["1,Person,sombrero", *rows[1:]]),
-        "class 'sombrero', which is not one of the 365",
     ),
     "an unknown id": (
         lambda f: (f / "ids.txt").write_text("2000001\n2000002\n"),
@@ -261,14 +229,10 @@ def test_bad_input(case: str, folder: Path, tmp_path: Path):
 def test_command_line(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     argv = ["--source", str(folder / "zhiyuan_objv2_val.json"), "--names", str(folder / "names.csv")]
     argv += ["--no-images", "--subset", "--out", str(tmp_path / "out")]
-    assert cli.main(["build", "throne_objects365", *argv]) == 2
-    assert "Which images? Name the paper's list with --ids FILE" in capsys.readouterr().err
-    assert cli.main(["build", "throne_objects365", *argv, "--sample", "--ids", str(folder / "ids.txt")]) == 2
-    assert "or draw new images with --sample; not both" in capsys.readouterr().err
     assert cli.main(["build", "throne_objects365", *argv, "--sample", "--shots", "1"]) == 0
     assert "365 images" in capsys.readouterr().out
     for options in ({"ids": None}, {"sample": True, "ids": folder / "ids.txt"}):
-        with pytest.raises(BuildError, match=r"Which images\? Name the paper's list with --ids.*; not both"):
+        with pytest.raises(BuildError, match=r"Which images\?.*; not both"):
             build(folder, tmp_path / "two", **options)
 
 

@@ -1,13 +1,11 @@
 """POPE: reading responses, the metric, the questions and the command."""
 
 import json
-import re
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import evaluate
 import numpy as np
 import pytest
 from datasets import load_dataset
@@ -15,6 +13,7 @@ from datasets import load_dataset
 from halluscope import cli
 from halluscope.benchmarks.pope import build as building
 from halluscope.benchmarks.pope.build import irregular
+from halluscope.benchmarks.pope.metric import compute
 from halluscope.benchmarks.pope.rows import SAMPLINGS, read_official, unique_questions
 from halluscope.errors import BuildError
 from halluscope.judging.votes import NO, OTHER, YES
@@ -23,6 +22,7 @@ from halluscope.reading.coco import CocoTable
 from halluscope.responses import parsers as replies
 from halluscope.signature import keys_of
 from tests import small_datasets
+from tests.small_datasets import write_lines
 from tests.test_frozen import unpacked
 
 ROOT = Path(__file__).parents[2]
@@ -34,11 +34,6 @@ REFERENCES = [
 
 
 builder = small_datasets.builder("pope")
-
-
-@pytest.fixture(scope="module")
-def metric():
-    return evaluate.load(str(ROOT / "metrics" / "pope"))
 
 
 # How a reply is read
@@ -77,51 +72,17 @@ def test_each_rule(reply, expected):
     assert tuple(replies.PARSERS[name](reply) for name in RULES) == expected
 
 
-@pytest.mark.parametrize(
-    ("reply", "expected"),
-    [
-        ("No dogs are visible.", NO),
-        ("There is no dog in the image, only a cat.", NO),
-        ("No, the image shows a cat.", NO),
-        ("I don\u2019t see any.", NO),
-        ("The image does not show a dog.", NO),
-        ("There is a dog in the image. There is no cat.", YES),
-        ("In this image, there is a dog.", YES),
-        ("I can see a dog.", YES),
-        ("Is there a dog? Yes, there is.", YES),
-        ("Yes, there is a dog with no collar. No other animals are visible.", YES),
-        ("No doubt, yes.", YES),
-        ("No, there is a dog.", OTHER),
-        ("Yes, there is no dog.", OTHER),
-        ("There is a man, not a dog.", OTHER),
-        ("There is a cat but there is no dog.", OTHER),
-        ("I cannot tell whether there is a dog.", OTHER),
-        ("There might be a dog.", OTHER),
-        ("There is not enough information.", OTHER),
-        ("I don't see an image.", OTHER),
-        ("No idea.", OTHER),
-        ("Yes and no.", OTHER),
-        ("A dog.", OTHER),
-        ("Yesterday", OTHER),
-        ("no-parking sign", OTHER),
-        ("Sí", OTHER),
-    ],
-)
-def test_the_strict_rule_reads_what_is_clear_and_nothing_else(reply, expected):
-    assert replies.strict(reply) == expected
-
-
 @pytest.mark.parametrize("reply", ["no " * 50_000, "there is a not " * 20_000, "?" * 99_999, "a\x00no", "🐕"])
-def test_replies_that_want_to_do_harm(metric, reply):
+def test_replies_that_want_to_do_harm(reply):
     for parser in replies.PARSERS:
-        assert metric.compute(predictions=[reply], references=["no"], parser=parser)["rows"] == 1
+        assert compute(predictions=[reply], references=["no"], parser=parser)["rows"] == 1
 
 
 # The metric
 
 
-def test_the_official_scripts_numbers(metric):
-    got = metric.compute(predictions=PREDICTIONS, references=REFERENCES)
+def test_the_official_scripts_numbers():
+    got = compute(predictions=PREDICTIONS, references=REFERENCES)
     assert {name: got[name] for name in GOLDEN["expected"]} == pytest.approx(GOLDEN["expected"], abs=1e-9)
     assert got["unparsed"] == 0.0
 
@@ -144,8 +105,8 @@ COUNTED = [
 
 
 @pytest.mark.parametrize(("options", "expected"), COUNTED)
-def test_what_becomes_of_an_unread_response(metric, options, expected):
-    got = metric.compute(predictions=SIX, references=TRUE, per_question=True, **options)
+def test_what_becomes_of_an_unread_response(options, expected):
+    got = compute(predictions=SIX, references=TRUE, per_question=True, **options)
     assert tuple(got[name] for name in ("accuracy", "precision", "recall", "yes_ratio")) == expected
     assert (got["unparsed"], got["rows"]) == (2 / 6, 6)
     for name in ("accuracy", "yes_ratio"):
@@ -156,9 +117,9 @@ def test_what_becomes_of_an_unread_response(metric, options, expected):
     assert keys_of(got["signature"]).get("convention", own) == named
 
 
-def test_means_over_classes(metric):
+def test_means_over_classes():
     """dog: P 1/2, R 1; cat: never a yes, so no precision, R 0; cow: never present, P 0."""
-    got = metric.compute(
+    got = compute(
         predictions=["Yes", "Yes", "No", "No", "Yes"],
         references=["yes", "no", "yes", "no", "no"],
         objects=["dog", "dog", "cat", "cat", "cow"],
@@ -171,11 +132,11 @@ def test_means_over_classes(metric):
     assert np.isnan(got["classes"]["cat"]["precision"])
 
 
-def test_each_sampling_is_scored_as_if_alone(metric):
+def test_each_sampling_is_scored_as_if_alone():
     sampling = [SAMPLINGS[i % 3] for i in range(len(PREDICTIONS))]
-    got = metric.compute(predictions=PREDICTIONS, references=REFERENCES, sampling=sampling)
+    got = compute(predictions=PREDICTIONS, references=REFERENCES, sampling=sampling)
     for i, name in enumerate(SAMPLINGS):
-        alone = metric.compute(predictions=PREDICTIONS[i::3], references=REFERENCES[i::3])
+        alone = compute(predictions=PREDICTIONS[i::3], references=REFERENCES[i::3])
         del alone["signature"]
         for counted in ("thoughts", "unfinished_thoughts"):  # of all
             assert alone.pop(counted) == got[counted] == 0
@@ -192,9 +153,9 @@ def test_each_sampling_is_scored_as_if_alone(metric):
         ({"per_class": True}, "per_class needs objects"),
     ],
 )
-def test_bad_input_ends_in_its_own_error(metric, bad, message):
+def test_bad_input_ends_in_its_own_error(bad, message):
     with pytest.raises(ValueError, match=message):
-        metric.compute(**({"predictions": ["Yes"], "references": ["yes"]} | bad))
+        compute(**({"predictions": ["Yes"], "references": ["yes"]} | bad))
 
 
 # Official files
@@ -203,50 +164,17 @@ def test_bad_input_ends_in_its_own_error(metric, bad, message):
 def official(folder: Path, images: int = 2, **changes: Any) -> Path:
     """Write small files under the official names of COCO's config: 6 questions per image, yes and no in turn."""
     for sampling in SAMPLINGS:
-        rows = [
-            {
-                "question_id": 6 * image + i + 1,
-                "image": f"COCO_val2014_{image:012d}.jpg",
-                "text": f"Is there an {sampling if i % 2 else ''}object {i} in the image?",
-                "label": "no" if i % 2 else "yes",
-            }
-            for image in range(images)
-            for i in range(6)
-        ]
-        rows[-1] |= changes
-        (folder / f"coco_pope_{sampling}.json").write_text("\r\n".join(map(json.dumps, rows)))
+        asked = []
+        for number in range(6 * images):
+            thing = f"{sampling} {number % 6}" if number % 2 else f"object {number % 6}"
+            image = f"COCO_val2014_{number // 6:012d}.jpg"
+            asked.append((image, thing, "no" if number % 2 else "yes"))
+        file = folder / f"coco_pope_{sampling}.json"
+        small_datasets.pope_file(file, asked)
+        lines = file.read_text().splitlines()
+        lines[-1] = json.dumps(json.loads(lines[-1]) | changes)
+        file.write_text("\r\n".join(lines))
     return folder
-
-
-def test_the_dataset(tmp_path):
-    (tmp_path / "coco").mkdir()
-    official(tmp_path / "coco")
-    out = builder.build(tmp_path, out=tmp_path / "out", configs=["coco"], subset=True)
-    rows = load_dataset(str(out), "coco", split="test", cache_dir=str(tmp_path / "hf"))
-    assert rows[11] == {
-        "question_id": 12,
-        "image_id": 1,
-        "file_name": "COCO_val2014_000000000001.jpg",
-        "question": "Is there an randomobject 5 in the image?",
-        "object": "randomobject 5",
-        "answer": "no",
-        "sampling": "random",
-    }
-    stats = json.loads((out / "stats.json").read_text())
-    assert stats["subset"] and stats["counts"]["coco_rows"] == 36 and stats["counts"]["coco_pairs"] == 24
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('{"question_id": 1, "ima', "line 1 is not JSON, or is cut off"),
-        ('{"question_id": 1, "image": "a1.jpg"}', "line 1: expected question_id, image, text and label"),
-    ],
-)
-def test_a_question_file_that_is_cut_off(tmp_path, text, message):
-    (tmp_path / "coco_pope_random.json").write_text(text)
-    with pytest.raises(BuildError, match=message):
-        read_official(tmp_path / "coco_pope_random.json", "random")
 
 
 @pytest.mark.parametrize(
@@ -254,17 +182,18 @@ def test_a_question_file_that_is_cut_off(tmp_path, text, message):
     [
         ({"label": "maybe"}, "line 12: label is 'maybe'; expected one of 'yes', 'no'"),
         ({"image": "nameless.jpg"}, "line 12: image is 'nameless.jpg'"),
-        (
-            {"image": f"{'1' * 30}.jpg"},
-            "line 12: image is '1{30}.jpg'; expected a file name that ends in an id",
-        ),
-        ({"text": 7, "object": "dog"}, "line 12: text is 7; expected"),
         ({"question_id": 1}, "holds question_id 1 more than once"),
     ],
 )
 def test_a_question_file_with_a_bad_row(tmp_path, change, message):
     with pytest.raises(BuildError, match=message):
         read_official(official(tmp_path, **change) / "coco_pope_random.json", "random")
+
+
+def test_questions_without_a_label_are_none_of_the_authors(tmp_path):
+    (tmp_path / "coco_pope_random.json").write_text('{"question_id": 1, "image": "a1.jpg"}')
+    with pytest.raises(BuildError, match="line 1: expected question_id, image, text and label"):
+        read_official(tmp_path / "coco_pope_random.json", "random")
 
 
 def test_the_official_files_hold_what_the_spec_says(upstream, tmp_path):
@@ -290,30 +219,27 @@ def test_the_official_files_hold_what_the_spec_says(upstream, tmp_path):
 # New questions
 
 
-def annotations(images: int = 60, classes: int = 14) -> dict[str, Any]:
+def annotations(images: int = 60, classes: int = 14) -> str:
     """A COCO file's content: images whose classes go together, some too poor in classes and some too rich."""
     rng = np.random.default_rng(7)
     present = [rng.random(classes) < 0.1 + 3 * rng.dirichlet(np.full(classes, 0.3)) for _ in range(images)]
     present[0][:] = True
-    return {
-        "images": [{"id": image, "file_name": f"{image:012d}.jpg"} for image in range(images)],
-        "categories": [{"id": i, "name": f"class {i}"} for i in range(classes)],
-        "annotations": [
-            {"id": image * classes + int(i), "image_id": image, "category_id": int(i)}
-            for image, row in enumerate(present)
-            for i in np.flatnonzero(row)
-        ],
-    }
+    names = [f"class {number}" for number in range(classes)]
+    objects = {}
+    for image, row in enumerate(present):
+        objects[image] = [names[place] for place in np.flatnonzero(row)]
+    return small_datasets.coco_files(objects, classes=names)[0]
 
 
 @pytest.fixture
 def table(tmp_path) -> CocoTable:
-    (tmp_path / "mine.json").write_text(json.dumps(annotations()))
+    (tmp_path / "mine.json").write_text(annotations())
     return coco.read_annotations(tmp_path / "mine.json")
 
 
-def check_definitions(table: CocoTable, images: int, objects: int, seed: int) -> None:
-    """Every drawn question obeys POPE's definitions, by an independent count."""
+@pytest.mark.parametrize(("images", "objects", "seed"), [(20, 3, 0), (10, 4, 2), (1, 1, 3)])
+def test_new_questions_obey_the_definitions(table, images, objects, seed):
+    """By an independent count."""
     holds = {image: {*names} for image, names in zip(table.image_ids, table.objects(), strict=True)}
     order = {name: i for i, name in enumerate(table.classes)}
     rows = building.draw(table, images, objects, seed)
@@ -344,62 +270,17 @@ def check_definitions(table: CocoTable, images: int, objects: int, seed: int) ->
                 asked.append(no.object)
 
 
-@pytest.mark.parametrize(("images", "objects", "seed"), [(20, 3, 0), (30, 2, 1), (10, 4, 2), (1, 1, 3)])
-def test_new_questions_obey_the_definitions(table, images, objects, seed):
-    check_definitions(table, images, objects, seed)
-
-
-def test_fewer_images_than_asked(table):
-    with pytest.raises(BuildError, match="500 images are asked for, but of the 60 in the annotations only"):
-        building.draw(table)
-    with pytest.raises(BuildError, match="objects is 0; expected at least 1"):
-        building.draw(table, objects=0)
-
-
-ASKED = {
-    "Cabinet/shelf": "Is there a cabinet/shelf in the image?",
-    "Sneakers": "Is there sneakers in the image?",
-    "Umbrella": "Is there an umbrella in the image?",
-    "Scissors": "Is there scissors in the image?",
-}
-ASKED_OF_OTHERS = {
-    "Sneakers": "Is there Sneakers in the image?",
-    "Unicorn": "Is there a Unicorn in the image?",
-    "scissors": "Is there scissors in the image?",
-    "Umbrella": "Is there an Umbrella in the image?",
-}
-
-
-@pytest.mark.parametrize("asked", [ASKED, ASKED_OF_OTHERS])
-def test_classes_that_are_a_part_of_a_vocabulary_are_asked_about_as_the_whole_is(tmp_path, asked):
-    """Names of another list keep their case; only their plurals are known."""
-    content = {
-        "images": [{"id": image, "file_name": f"{image:012d}.jpg"} for image in range(4)],
-        "categories": [{"id": number, "name": name} for number, name in enumerate(asked)],
-        "annotations": [],
-    }
-    for number in range(8):  # two classes in each image
-        image = number // 2
-        category = 2 * (image % 2) + number % 2
-        content["annotations"].append({"id": number, "image_id": image, "category_id": category})
-    (tmp_path / "part.json").write_text(json.dumps(content))
-    options = ["--from-annotations", str(tmp_path / "part.json"), "--out", str(tmp_path / "out")]
-    assert cli.main(["build", "pope", *options, "--images-count", "4", "--objects", "2"]) == 0
-    rows = load_dataset(str(tmp_path / "out"), split="test", cache_dir=str(tmp_path / "hf"))
-    assert {row["object"]: row["question"] for row in rows} == asked
-
-
 def test_building_new_questions(table, tmp_path, capsys):
     options = ["--from-annotations", str(tmp_path / "mine.json"), "--out", str(tmp_path / "out")]
     assert cli.main(["build", "pope", *options, "--images-count", "10", "--objects", "2", "--seed", "3"]) == 0
     rows = load_dataset(str(tmp_path / "out"), split="test", cache_dir=str(tmp_path / "hf"))
     assert len(rows) == 10 * 4 * 3
-    card = (tmp_path / "out" / "README.md").read_text()
-    assert "10 images, seed 3" in card and "license: other" in card
+
     assert cli.main(["build", "pope", *options, "--force"]) == 2
     assert "500 images are asked for" in capsys.readouterr().err
     assert cli.main(["build", "pope", *options, "--force", "--source", str(tmp_path)]) == 2
-    assert "mine.json are given; expected one of them" in capsys.readouterr().err
+    assert cli.main(["build", "pope", *options, "--force", "--objects", "0"]) == 2
+    assert "objects is 0; expected at least 1" in capsys.readouterr().err
 
 
 # The command
@@ -408,29 +289,14 @@ def test_building_new_questions(table, tmp_path, capsys):
 @pytest.fixture
 def files(tmp_path):
     official(tmp_path)
-    questions = {
-        s: [json.loads(row) for row in (tmp_path / f"coco_pope_{s}.json").read_text().splitlines()]
-        for s in SAMPLINGS
-    }
-    answers = [
-        {
-            "question_id": row["question_id"],
-            "sampling": s,
-            "image": row["image"],
-            "text": "Yes, there is." if i % 3 else "No",
-        }
-        for s, rows in questions.items()
-        for i, row in enumerate(rows)
-    ]
-    write(tmp_path / "mine.jsonl", reversed(answers))
-    write(
-        tmp_path / "random.jsonl", [{k: v for k, v in row.items() if k != "sampling"} for row in answers[:12]]
-    )
+    answers = []
+    for sampling in SAMPLINGS:
+        lines = (tmp_path / f"coco_pope_{sampling}.json").read_text().splitlines()
+        for number, row in enumerate(map(json.loads, lines)):
+            about = {"question_id": row["question_id"], "sampling": sampling, "image": row["image"]}
+            answers.append(about | {"text": "Yes, there is." if number % 3 else "No"})
+    write_lines(tmp_path / "mine.jsonl", reversed(answers))
     return tmp_path
-
-
-def write(file: Path, rows: Any) -> None:
-    file.write_text("\n".join(map(json.dumps, rows)))
 
 
 def score(files, *options, responses="mine.jsonl", samplings=SAMPLINGS):
@@ -442,17 +308,17 @@ def score(files, *options, responses="mine.jsonl", samplings=SAMPLINGS):
 @pytest.mark.usefixtures("wide")
 def test_a_table_for_people(files, capsys):
     assert score(files) == 0
-    out = capsys.readouterr().out
-    named = [line.split()[2] for line in out.splitlines() if line.startswith("mine ")]
-    assert named == [*SAMPLINGS, "pooled"]
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[2] for line in lines if line.startswith("mine ")] == [*SAMPLINGS, "pooled"]
+    assert score(files, "--sampling", "popular", "--json") == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    assert result["rows"] == result["rows/popular"] == 12
     assert score(files, "--parser", "all") == 0
-    out = capsys.readouterr().out
-    rows = [line.split() for line in out.splitlines() if line.startswith("mine ") and "pooled" in line]
+    lines = capsys.readouterr().out.splitlines()
+    rows = [line.split() for line in lines if line.startswith("mine ") and "pooled" in line]
     assert [row[1] for row in rows] == [*RULES, "first-word"]
-    made_by = [keys_of(line) for line in out.splitlines() if line.startswith("  signature: pope|")]
-    assert [keys["parser"] for keys in made_by] == [*RULES, "first-word"]
-    (about,) = {(keys["data"], keys["responses"]) for keys in made_by}
-    assert re.fullmatch(r"pope-36-[0-9a-f]{8}", about[0]) and about[1] == "id,sampling"
+    signatures = [keys_of(line) for line in lines if line.startswith("  signature: pope|")]
+    assert [keys["parser"] for keys in signatures] == [*RULES, "first-word"]
 
 
 @pytest.mark.parametrize("states", [{}, {"image": None, "text": "", "prompt": 1}, {"sampling": "random"}])
@@ -460,25 +326,11 @@ def test_ids_that_other_files_share_are_said_to_be_all_that_is_known(files, caps
     """Each file of POPE numbers its questions from 1: with ids alone, responses to COCO score on GQA too."""
     rows = [json.loads(row) for row in (files / "coco_pope_random.json").read_text().splitlines()]
     ids = [{"question_id": row["question_id"], "response": "Yes", **states} for row in rows]
-    write(files / "ids.jsonl", ids)
+    write_lines(files / "ids.jsonl", ids)
     assert score(files, responses="ids.jsonl", samplings=["random"]) == 0
     assert "ids: they state neither question nor image, and other files have" in capsys.readouterr().err
     for column, said in [("image", "image"), ("prompt", "text")]:
         told = [one | {column: row[said]} for one, row in zip(ids, rows, strict=True)]
-        write(files / "ids.jsonl", told)
+        write_lines(files / "ids.jsonl", told)
         assert score(files, responses="ids.jsonl", samplings=["random"]) == 0
         assert "neither question nor image" not in capsys.readouterr().err
-
-
-def test_a_dataset_as_the_questions(files, capsys, tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "hf"))
-    out = builder.build(files, out=tmp_path / "out", configs=["coco"], subset=True)
-    command = ["score", "pope", "--responses", str(files / "mine.jsonl"), "--json", "--bootstrap", "0"]
-    official_file = str(files / "coco_pope_popular.json")
-    results = []
-    for written in (f"{out}:coco", f"{out}:coco@test", official_file):
-        assert cli.main([*command, "--dataset", written, "--sampling", "popular"]) == 0
-        results += json.loads(capsys.readouterr().out)
-        assert results[-1]["rows"] == results[-1]["rows/popular"] == 12
-    assert [one.pop("origin", "") for one in results] == ["subset", "subset", ""]
-    assert results[0] == results[1] == results[2]  # the signature too: these are the same data

@@ -11,10 +11,6 @@ from halluscope.benchmarks.pope.metric import compute
 from halluscope.benchmarks.pope.rows import SAMPLINGS, LeftOut
 from tests import small_datasets
 
-ANSWERS = ["no", "no", "yes", "no", "yes"]
-"""RePOPE's, of ids 0 to 4 of each sampling in the small copy; POPE's begin with yes, and end with a sixth, no."""
-
-
 POPE = ["yes", "no", "yes", "no", "yes", "no"]
 
 
@@ -37,33 +33,6 @@ def test_responses_to_all_of_pope_serve(built):
         "repope", [one for one in replies(POPE) if one["question_id"]], built, partial=True
     )
     assert (got["rows"], got["accuracy"], got["left_out"]) == (12, 1.0, 3)
-    assert {one.question_id for one in rows.left_out(rows.read_all([_row(1), _row(3)]))} == {
-        2,
-        *range(4, 3001),
-    }
-
-
-def _row(number, labels="repope"):
-    return {
-        "question_id": number,
-        "image_id": 10,
-        "question": "Is there a dog in the image?",
-        "object": "dog",
-        "answer": "no",
-        "sampling": "random",
-        "labels": labels,
-    }
-
-
-def test_an_id_that_pope_does_not_have_is_an_error(built):
-    with pytest.raises(ValueError, match="question_id 3001, sampling random is not among"):
-        halluscope.score(
-            "repope",
-            [*replies(ANSWERS), {"question_id": 3001, "category": "random", "response": "no"}],
-            built,
-        )
-    with pytest.raises(ValueError, match="no response to 3 of the 15 rows"):
-        halluscope.score("repope", replies(ANSWERS[:4]), built)
 
 
 def test_other_answers_to_the_same_questions():
@@ -89,7 +58,6 @@ def test_other_answers_to_the_same_questions():
 @pytest.mark.parametrize(
     ("corrected", "said"),
     [
-        (["yes"], "There are 1 values of corrected and 2 predictions"),
         (["yes", "maybe"], r"corrected\[1\] is 'maybe'"),
         ([None, None], "no answer to any of the questions"),
     ],

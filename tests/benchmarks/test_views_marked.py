@@ -4,11 +4,10 @@ import gzip
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,69 +16,48 @@ from halluscope import registry, vocabularies
 from halluscope.benchmarks.amber.words import load_words
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.votes import NO, OTHER, YES
-from halluscope.mentions.reading import CaptionReader
 from halluscope.reporting.report_items import Item, Shown
 from halluscope.responses.matching import Matched
 from halluscope.runs import run as runs
 from halluscope.runs.page import shown
 from halluscope.scoring import Ready
 from tests.benchmarks.test_amber import asked, described
+from tests.fake_judge import Voter
 
 COCO = vocabularies.load("coco")
 AMBER = load_words()
 TRUE = [["dog", "cat"], [], ["umbrella", "toilet", "person"], ["bus", "cup", "hot dog"]]
 """What is in the images of made texts."""
 
-HOSTILE = [
-    "\0",
-    "\x1b[31m",
-    "\u2028",
-    "\u202e",
-    "\ud800",
-    "İ",
-    "👩‍🍳",
-    "</script>",
-    "<think>a cup</think>",
-    "\n",
-]
+HOSTILE = ["\0", "\x1b[31m", "\u2028", "\ud800", "İ", "👩‍🍳", "</script>", "<think>a cup</think>", "\n"]
 SAID = [
-    *(
-        "A dog",
-        "no dog.",
-        "two cats and a bus.",
-        "A hot dog,",
-        "women with a red umbrella",
-        "The toilet seat",
-    ),
-    *(
-        "possibly a cup",
-        "Is there a car? No.",
-        "a bus stop",
-        "TWO DOGS!",
-        "a passenger train; a teddy bear",
-        "it's a tv",
-    ),
+    "A dog",
+    "no dog.",
+    "two cats and a bus.",
+    "A hot dog,",
+    "women with a red umbrella",
+    "The toilet seat",
+    "Is there a car? No.",
+    "a passenger train; a teddy bear",
 ]
 TEXTS = st.lists(st.sampled_from([*SAID, *HOSTILE]), max_size=8).map(" ".join)
 FOUR = st.lists(TEXTS, min_size=4, max_size=4)
 few = settings(max_examples=8)
 
 
-class Moody:
+def moody(key: str) -> Voter:
     """A voter that says yes, no or neither, depending on the text, the question and its name."""
 
-    stored = False
+    def vote(text: str, question: Any) -> int:
+        about = f"{key} {text} {question.text}".encode("utf-8", "replace")
+        return (NO, *[YES] * 6, OTHER)[zlib.crc32(about) % 8]
 
-    def __init__(self, key: str) -> None:
-        self.key = key
+    return Voter(vote, key)
 
-    def answer(self, texts: Any, questions: Any, pairs: Any) -> Iterator[Any]:
-        asked = [f"{self.key} {texts[text]} {questions[question].text}" for text, question in pairs.tolist()]
-        drawn = [zlib.crc32(one.encode("utf-8", "replace")) % 8 for one in asked]
-        yield np.arange(len(pairs)), np.array([(NO, *[YES] * 6, OTHER)[one] for one in drawn], dtype=np.int8)
 
-    def close(self) -> None:
-        pass
+def says(key: str, *classes: str) -> Voter:
+    """A voter that says yes to some classes only."""
+    return Voter(lambda text, question: question.object in classes, key)
 
 
 def seen(
@@ -162,7 +140,7 @@ def of_throne(items: Sequence[Item]) -> dict[str, float]:
 @given(FOUR, st.sampled_from(["lexical", "moody", "both"]), st.sampled_from(["needed", "all"]), st.booleans())
 def test_throne(said: list[str], who: str, ask: str, majority: bool) -> None:
     """Judged by rules, by judges that imagine mentions, and by both."""
-    judges = {"lexical": "lexical", "moody": [Moody("a"), Moody("b")], "both": ["lexical", Moody("a")]}[who]
+    judges = {"lexical": "lexical", "moody": [moody("a"), moody("b")], "both": ["lexical", moody("a")]}[who]
     agreement = "majority" if majority else "unanimous"
     options = {"judges": judges, "ask": ask, "agreement": agreement, "questions": ["Any {x}?"]}
     found, scores = seen("throne", said, images(), **options)
@@ -197,21 +175,9 @@ def test_throne_by_hand() -> None:
     assert item.votes["horse"] == "000" and item.votes["dog"] == "111" and not item.disputed
 
 
-class Says(Moody):
-    """A voter that says yes to some classes only."""
-
-    def __init__(self, key: str, *classes: str) -> None:
-        super().__init__(key)
-        self.classes = classes
-
-    def answer(self, texts: Any, questions: Any, pairs: Any) -> Iterator[Any]:
-        said = [questions[question].object in self.classes for _, question in pairs.tolist()]
-        yield np.arange(len(pairs)), np.array(said, dtype=np.int8)
-
-
 def test_throne_where_judges_are_no_rules() -> None:
     """They hear no dog, do not agree on the cat, believe in the horse in spite of a rule, and imply a bus."""
-    judges = [Says("a", "cat", "horse", "bus"), Says("b", "horse", "bus")]
+    judges = [says("a", "cat", "horse", "bus"), says("b", "horse", "bus")]
     rows = [{"image_id": 7, "objects": ["horse", "cat"]}]
     found, _ = seen("throne", ["A dog, a cat, no horse."], rows, judges=judges, ask="all")
     (item,) = found.items
@@ -233,18 +199,6 @@ def test_a_text_that_is_cut_is_shown_as_judges_see_it() -> None:
     assert kept.items[0].text == text and len(kept.items[0].marks) == 3
 
 
-# CHAIR
-
-
-@pytest.fixture(scope="module")
-def synonyms(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write a synonym list with COCO's names and a few words."""
-    file = tmp_path_factory.mktemp("words") / "synonyms.txt"
-    own = {"person": "person, woman", "tv": "tv, television"}
-    file.write_text("\n".join(own.get(name, name) for name in COCO.classes))
-    return file
-
-
 def of_chair(items: Sequence[Item]) -> dict[str, float]:
     """The scores by what is marked and missed."""
     kinds = counted(items)
@@ -255,17 +209,6 @@ def of_chair(items: Sequence[Item]) -> dict[str, float]:
         "chair_s": sum(any(mark.kind == "bad" for mark in item.marks) for item in items) / len(items),
         "recall": share(found, found + missed),
     }
-
-
-@few
-@given(FOUR)
-def test_chair(synonyms: Path, said: list[str]) -> None:
-    found, scores = seen("chair", said, images(), synonyms=str(synonyms), allow_other_synonyms=True)
-    assert all(same(value, scores[name]) for name, value in of_chair(found.items).items())
-    reader = CaptionReader({name: name for name in COCO.classes} | {"woman": "person"})
-    for item in found.items:
-        for mark, piece in zip(item.marks, pieces(item), strict=True):
-            assert reader.read(piece).objects == [mark.of]
 
 
 # Real captions
@@ -288,40 +231,13 @@ def test_real_captions(upstream: Path) -> None:
 
 # AMBER
 
-ANNOTATED = st.lists(st.sampled_from(sorted(AMBER.also)), min_size=1, max_size=4)
-
-
-@few
-@given(
-    st.lists(st.tuples(ANNOTATED, ANNOTATED), min_size=3, max_size=3),
-    st.lists(st.lists(st.sampled_from([*sorted(AMBER.known), *HOSTILE]), max_size=8), min_size=3, max_size=3),
-    st.booleans(),
-)
-def test_amber_descriptions(annotated: list[Any], said: list[list[str]], known: bool) -> None:
-    """Nouns that a reader finds in the text, and given nouns, which have no place."""
-    rows = [described(number, *of) for number, of in enumerate(annotated, 1)]
-    # a blank noun is refused
-    options = {"nouns": [[*filter(str.strip, nouns)] for nouns in said]} if known else {}
-    found, scores = seen("amber", [" a ".join(words) for words in said], rows, **options)
-    kinds, items = counted(found.items), found.items
-    missed, imagined = (sum(len(fact(one, name)) for one in items) for name in ("missed", "imagined"))
-    truth, hallu = (sum(len(row[name]) for row in rows) for name in ("truth", "hallu"))
-    assert same(share(kinds["bad"], kinds.total()), scores["chair"])
-    assert same(1 - missed / truth, scores["cover"]) and same(imagined / hallu, scores["cog"])
-    assert sum(counted([one])["bad"] > 0 for one in items) / len(items) == scores["hal"]
-    assert all(not one.marks for one in items) or not known
-
 
 def test_amber_by_hand() -> None:
     """A safe word is a mention, and plain; a person is imagined, a bench is not."""
-    rows = [
-        described(1, ["dog", "ball"], ["person"]),
-        asked(1005, "existence", "no"),
-        asked(1006, "existence", "yes"),
-        asked(1007, "state", "no"),
-        asked(1008, "state", "yes"),
-    ]
-    assert "light" in AMBER.safe
+    rows = [described(1, ["dog", "ball"], ["person"])]
+    for number, answer in enumerate(("no", "yes", "no", "yes"), 1005):
+        rows.append(asked(number, "existence", answer))
+    assert "light" in load_words().safe
     said = ["A Dog, a person, a bench in the light.", "Yes.", "<think>Yes</think>No.", "Hm.", "Yes."]
     found, scores = seen("amber", said, rows)
     first, wrong_yes, wrong_no, unreadable, right = found.items
@@ -331,58 +247,25 @@ def test_amber_by_hand() -> None:
         ("bench", ("bad", "bench: hallucinated")),
         ("light", ("plain", "light: a word that AMBER counts as neither right nor wrong")),
     ]
-    assert first.classes == {
-        "dog": "found",
-        "person": "hallucinated",
-        "bench": "hallucinated",
-        "ball": "missed",
-    }
-    assert (first.image, first.parts) == ("AMBER_1.jpg", {"dimension": "generation"})
+    hallucinated = dict.fromkeys(("person", "bench"), "hallucinated")
+    assert first.classes == {"dog": "found", "ball": "missed"} | hallucinated
     assert first.errors == ["hallucinated", "imagined", "missed"]
-    assert [one.errors for one in (wrong_yes, wrong_no, unreadable, right)] == [
-        ["wrong yes"],
-        ["wrong no"],
-        ["unreadable"],
-        [],
-    ]
-    assert fact(wrong_no, "read as") == [("no", "bad")] and fact(unreadable, "read as") == [
-        ("unreadable", "open")
-    ]
+    assert (wrong_yes.errors, wrong_no.errors) == (["wrong yes"], ["wrong no"])
+    assert (unreadable.errors, right.errors) == (["unreadable"], [])
+    assert fact(wrong_no, "read as") == [("no", "bad")]
+    assert fact(unreadable, "read as") == [("unreadable", "open")]
     assert wrong_no.text == "No." and fact(wrong_no, "right answer") == [("yes", "plain")]
     assert wrong_yes.question == "Is it 1005?" and wrong_yes.parts == {"dimension": "existence"}
-    for dimension in ("existence", "state"):
-        about = [one for one in found.items if one.parts["dimension"] == dimension]
-        assert sum(not one.errors for one in about) / len(about) == scores[f"accuracy/{dimension}"]
+    assert scores["accuracy/existence"] == 1 / 4
 
 
 # OpenCHAIR
 
 
-@few
-@given(FOUR, st.sampled_from(["released", "first"]), st.booleans())
-def test_openchair(said: list[str], convention: str, known: bool) -> None:
-    rows = [{"image_id": number, "true_caption": f"{number} dogs"} for number in range(4)]
-    options = {"nouns": [["dog", "photo", "dog", "cup"]] * 4} if known else {}
-    judges = [Moody("a"), Moody("b")]
-    found, scores = seen("openchair", said, rows, judges=judges, convention=convention, **options)
-    kinds = counted(found.items)
-    wrong = kinds["bad"] + (kinds["open"] if convention == "first" else 0)
-    assert same(share(wrong, wrong + kinds["good"]), scores["openchair"])
-    assert (
-        same(share(kinds["open"], kinds.total()), scores["undecided"])
-        and kinds["back"] == kinds["plain"] == 0
-    )
-    for item in found.items:
-        assert {*item.votes} == {*item.classes} | {mark.of for mark in item.marks} | {
-            told.partition(":")[0] for told, _ in fact(item, "words")
-        }
-        assert fact(item, "right caption") == [(f"{item.id} dogs", "plain")]
-
-
 def test_openchair_by_hand() -> None:
     """ "photo" does not count, and is not marked; a cup is there for one of the judges."""
     rows = [{"image_id": 5, "true_caption": "A dog."}]
-    judges = [Says("a", "dog", "cup"), Says("b", "dog")]
+    judges = [says("a", "dog", "cup"), says("b", "dog")]
     found, scores = seen("openchair", ["A photo of two dogs, a bus and a cup."], rows, judges=judges)
     (item,) = found.items
     assert list(zip(pieces(item), ((mark.kind, mark.says) for mark in item.marks), strict=True)) == [

@@ -1,7 +1,6 @@
 """The demo: marked descriptions, a page with them, and commands to type next."""
 
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -10,7 +9,6 @@ import pytest
 
 from halluscope import cli
 from halluscope.benchmarks.throne import demo
-from halluscope.cli import commands
 from halluscope.paths import PACKAGE, share
 
 KINDS = {
@@ -66,16 +64,6 @@ def test_its_own_page_is_replaced_and_nothing_else(folder, capsys, monkeypatch):
     (folder / "reports").mkdir()
     assert cli.main(["demo", "--out", "reports"]) == 2
     assert sorted(file.name for file in folder.iterdir()) == ["demo-report.html", "reports"]
-
-
-def test_what_to_type_next_can_be_typed():
-    """Each command has its options; their files need not exist here."""
-    words = [shlex.split(line) for line in demo.NEXT.replace("\\\n", "").splitlines()]
-    expected = [["halluscope", command] for command in ("build", "answer", "score", "report")]
-    assert [line[:2] for line in words] == expected
-    for _, command, *options in words[1:]:
-        assert commands.parse([command, *options])
-    assert all(len(line) <= 80 for line in f"{demo.NEXT}\n{demo.ABOUT_NEXT}".splitlines())
 
 
 WITHOUT = """

@@ -39,42 +39,16 @@ def test_an_interval_is_shown_where_the_table_shows_one(score_pope, count, has_i
         assert score.partition("(")[2].removesuffix(")") in table
 
 
-@pytest.fixture
-def score_hqh(tmp_path, capsys):
-    """Score four responses by given verdicts; return what is printed."""
-
-    def run(verdicts, *options):
-        rows = []
-        answers = []
-        for number in range(4):
-            about = {
-                "id": number,
-                "image_id": 10,
-                "question": f"How many dogs {number}?",
-                "answer": "two dogs",
-            }
-            rows.append(about | {"type": "count"})
-            answers.append({"id": number, "response": f"Text {number}"})
-        judged = [{"id": number, **verdict} for number, verdict in enumerate(verdicts)]
-        contents = {"rows.json": rows, "mine.json": answers, "judged.json": judged}
-        for name, content in contents.items():
-            (tmp_path / name).write_text(json.dumps(content))
-        files = ["--responses", str(tmp_path / "mine.json"), "--dataset", str(tmp_path / "rows.json")]
-        assert cli.main(["score", "hqh", *files, "--ratings", str(tmp_path / "judged.json"), *options]) == 0
-        return capsys.readouterr().out
-
-    return run
-
-
-def test_an_undefined_score_has_no_other_in_its_place(score_hqh):
+@pytest.mark.filterwarnings("ignore")
+def test_an_undefined_score_has_no_other_in_its_place(tmp_path, ran):
     """Nobody judged what is right, so overall_hal is undefined; extra_hal is not."""
-    verdicts = [{"correct": None, "extra_claims": 1}] * 4
-    (line,) = score_hqh(verdicts, "--format", "line").splitlines()
+    rows = []
+    for number in range(4):
+        about = {"id": number, "image_id": 10, "question": f"How many dogs {number}?", "answer": "two dogs"}
+        rows.append(about | {"type": "count", "response": "Two.", "correct": None, "extra_claims": 1})
+    file = tmp_path / "rows.json"
+    file.write_text(json.dumps(rows))
+    command = ["score hqh --responses", file, "--dataset", file, "--ratings", file]
+    (line,) = ran(*command, "--format", "line").out.splitlines()
     assert line.endswith(" = overall_hal undefined")
-    assert re.search(r"^overall_hal +-$", score_hqh(verdicts), re.MULTILINE)
-
-
-def test_a_defined_score_stands_in_the_line(score_hqh):
-    verdicts = [{"correct": True, "extra_claims": 0}] * 3 + [{"correct": False, "extra_claims": 0}]
-    (line,) = score_hqh(verdicts, "--format", "line").splitlines()
-    assert line.endswith(" = overall_hal 25.0")
+    assert re.search(r"^overall_hal +-$", ran(*command).out, re.MULTILINE)

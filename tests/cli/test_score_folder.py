@@ -44,17 +44,6 @@ def test_a_folder_with_a_text_per_subtask_is_one_model(upstream, tmp_path, monke
         assert halluscope.table(out)["LaVIN"]["mme/hallucination"] == pytest.approx(411.67, abs=0.01)
 
 
-def test_what_cannot_be_scored_is_said(tmp_path, capsys):
-    file = tmp_path / "one.json"
-    file.write_text("[]")
-    assert cli.main(["score", "--responses", str(file), "--out", str(tmp_path / "runs")]) == 2
-    assert "expected a folder with files of responses" in capsys.readouterr().err
-    (tmp_path / "empty").mkdir()
-    assert cli.main(["score", "--responses", str(tmp_path / "empty"), "--out", str(tmp_path / "runs")]) == 2
-    assert "No file in" in capsys.readouterr().err
-    assert not (tmp_path / "runs").exists()
-
-
 def test_a_models_parts_are_joined_and_what_is_left_out_says_what_to_type(
     upstream, tmp_path, monkeypatch, capsys
 ):
@@ -139,6 +128,14 @@ def test_a_folder_per_model_names_the_models(upstream, tmp_path, monkeypatch, ca
         "one": ["mme/hallucination", "pope/accuracy"],
         "other": ["mme/hallucination", "pope/accuracy"],
     }
+
+
+def test_what_cannot_be_scored_is_said(tmp_path, refused):
+    (tmp_path / "one.json").write_text("[]")
+    (tmp_path / "empty").mkdir()
+    for name, said in (("one.json", "expected a folder with files of responses"), ("empty", "No file in")):
+        assert said in refused("score --responses", tmp_path / name, "--out", tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
 
 
 def test_one_models_folder_names_the_model(upstream, tmp_path, monkeypatch, ran):

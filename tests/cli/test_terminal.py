@@ -82,20 +82,11 @@ def test_nothing_in_the_package_prints_by_another_way():
     assert found == {"terminal.py"}
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        *(pytest.param(words, marks=pytest.mark.long) for words in ([], ["--format", "markdown"])),
-        ["--per-class", "--published"],
-    ],
-)
-def test_hostile_file_names_in_tables(responses, tmp_path, words):
-    status, out, err = halluscope(*throne(*responses), *words, folder=tmp_path)
+def test_hostile_file_names_in_tables(responses, tmp_path):
+    status, out, err = halluscope(*throne(*responses), "--per-class", "--published", folder=tmp_path)
     assert status == 0 and steering(out + err) == [], err
     assert b"halluscope: all is well" not in [line[:23] for line in out.splitlines()]
     shown = out.decode()
-    if "markdown" in words:
-        shown = re.sub(r"\\([^\w\s])", r"\1", shown)
     assert "m\\x1b[31mo\\x07d\\x0de\\u202el\\n" in shown and "\\udcff\\udcfe\\x1b]0;title\\x07" in shown
 
 
@@ -158,14 +149,7 @@ def test_an_error_of_ours_is_one_line_and_70(broken, capsys, error):
     assert "report" in said and cli.TRACEBACK in said
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "list",
-        "score throne --help",
-        *(pytest.param(words, marks=pytest.mark.long) for words in ("--help", "list pope")),
-    ],
-)
+@pytest.mark.parametrize("words", ["list", "score throne --help"])
 @pytest.mark.parametrize("end", ["| head -c 1 >/dev/null", ">&-"])
 def test_nobody_reads(words, end):
     """Nothing is printed about it, and the command's status stays."""
@@ -174,41 +158,34 @@ def test_nobody_reads(words, end):
 
 # Options
 
-NUMBERS = {
-    "--beta": ["1e400", "nan", "inf", "x", ""],
-    "--limit": ["1" + "0" * 30, "1e3", "9" * 5000, ""],
-    "--seed": ["1" + "0" * 400, "-1" + "0" * 400, "0x1", "1.0"],
-    "--bootstrap": ["9" * 30, "nan", "many"],
-    "--workers": ["9" * 20],
-}
-
 
 @pytest.mark.parametrize(
-    ("words", "word"),
+    ("option", "word"),
     [
-        *(
-            (["score", "throne", "--dataset", "labels.json", "--responses", "mine.jsonl", name], word)
-            for name, words in NUMBERS.items()
-            for word in words
-        ),
+        ("--beta", "1e400"),
+        ("--beta", "nan"),
+        ("--beta", ""),
+        ("--limit", "9" * 5000),
+        ("--limit", "1e3"),
+        ("--seed", "-1" + "0" * 400),
+        ("--seed", "1.0"),
+        ("--workers", "9" * 20),
     ],
 )
-def test_a_number_that_is_none(words, word, capsys):
-    assert cli.main([*words, word]) == 2
-    (said,) = capsys.readouterr().err.splitlines()
-    assert f"halluscope: {words[-1]}: got" in said and "; expected a" in said
-    assert len(said) < 400
+def test_a_number_that_is_none(option, word, refused):
+    said = refused("score throne --dataset labels.json --responses mine.jsonl", option, word)
+    assert f"halluscope: {option}: got" in said and "; expected a" in said
+    assert len(said) < 400 and said.count("\n") == 1
 
 
 # Limits
 
 
-@pytest.mark.parametrize("place", [0, 1, 2, 4, None])
+@pytest.mark.parametrize("place", [0, 1, 4, 99])
 @pytest.mark.parametrize("words", [["--limits", "file=5"], ["--limits=cell=7", "--limits=file=5"]])
 def test_limits_stand_anywhere(responses, tmp_path, monkeypatch, capsys, place, words):
     monkeypatch.chdir(tmp_path)
     command = throne(responses[0])
-    at = len(command) if place is None else place
-    assert cli.main([*command[:at], *words, *command[at:]]) == 2
+    assert cli.main([*command[:place], *words, *command[place:]]) == 2
     assert "the limit 'file' of 5 bytes" in capsys.readouterr().err
     assert limits.most("file") == limits.LIMITS["file"].default

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import halluscope
-from halluscope import cli
 from halluscope.errors import OutputError
 from tests import small_datasets
 from tests.files.disk import content, full
@@ -30,46 +29,29 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-SCORE = ["score", "throne", "--responses", "mine.jsonl", "--dataset", "./throne_coco", "--judges", "lexical"]
+SCORE = "score throne --responses mine.jsonl --dataset ./throne_coco --judges lexical"
 
 
 @pytest.mark.parametrize(
     ("words", "place"),
     [
-        ([*SCORE, "--out", "new/run"], "new/run"),
-        (["report", "run", "--bootstrap", "0", "--out", "page.html"], "page.html"),
-        (["report", "run", "--figures", "figures"], "figures"),
-        (["study", "parallel", "throne.jsonl", "--out", "form.jsonl"], "form.jsonl"),
-        (["study", "sheet", "make", "throne.jsonl", "--sample", "1", "--out", "sheet"], "sheet"),
-        (
-            [
-                "build",
-                "throne_coco",
-                "--subset",
-                "--source",
-                "throne_coco-inputs",
-                "--no-images",
-                "--out",
-                "built",
-            ],
-            "built",
-        ),
+        (f"{SCORE} --out new/run", "new/run"),
+        ("report run --bootstrap 0 --out page.html", "page.html"),
+        ("report run --figures figures", "figures"),
+        ("study parallel throne.jsonl --out form.jsonl", "form.jsonl"),
+        ("study sheet make throne.jsonl --sample 1 --out sheet", "sheet"),
+        ("build throne_coco --subset --source throne_coco-inputs --no-images --out built", "built"),
     ],
-    ids=lambda words: words[0] if isinstance(words, list) else "",
 )
-def test_the_place_is_named(
-    files: Path, words: list[str], place: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_place_is_named(files: Path, words: str, place: str, ran) -> None:
     row = {"image_id": 1, "question": "Is there a dog in the image?", "answer": "yes"}
     Path("throne.jsonl").write_text(json.dumps(row))
     before = content(files)
-    capsys.readouterr()
     with full(at=50):
-        assert cli.main(words) == 2
-    err = capsys.readouterr().err
+        err = ran(words, status=2).err
     assert f"{place} {REMEDY}" in err and "ulimit" in err and "Traceback" not in err
     assert content(files) == before
-    assert cli.main(words) == 0, capsys.readouterr().err
+    ran(words)
 
 
 def test_a_call_raises_what_both_kinds_of_handlers_catch(files: Path) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import halluscope
-from halluscope import cli
 from tests import small_datasets
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -40,20 +39,12 @@ def test_from_python(home: Path) -> None:
     assert not list(Path.cwd().iterdir())
 
 
-def test_from_the_command_line(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_the_command_line(home: Path, ran) -> None:
     """Where a shell leaves "~" to the program: after "=", in "NAME=FILE", in quotes."""
-    words = [
-        "score",
-        "throne",
-        "--responses",
-        "A=~/mine.jsonl",
-        "--dataset=~/throne_coco",
-        "--judges",
-        "lexical",
-    ]
-    assert cli.main([*words, "--out=~/run", "--store=~/kept.sqlite"]) == 0, capsys.readouterr().err
-    assert cli.main(["report", "~/run", "--out=~/page.html", "--bootstrap", "0"]) == 0
-    assert cli.main(["inspect", "~/mine.jsonl"]) == 0
-    assert cli.main(["verify", "~/run"]) == 0
+    words = "score throne --responses A=~/mine.jsonl --dataset=~/throne_coco --judges lexical"
+    ran(f"{words} --out=~/run --store=~/kept.sqlite")
+    ran("report ~/run --out=~/page.html --bootstrap 0")
+    ran("inspect ~/mine.jsonl")
+    ran("verify ~/run")
     assert {"run", "page.html"} <= {path.name for path in home.iterdir()}
     assert not list(Path.cwd().iterdir())

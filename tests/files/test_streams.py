@@ -8,8 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from halluscope import limits
-from halluscope.errors import BuildError, LimitExceeded
+from halluscope.errors import BuildError
 from halluscope.files import opening
 from halluscope.files.opening import entries
 
@@ -46,13 +45,9 @@ def test_a_list(values: list[Any], size: int, indent: int | None, ascii_only: bo
         ("", "begins with ''; expected a JSON list"),
         ('{"a": 1}', "begins with '{\"a\": 1}'; expected a JSON list"),
         ('[{"a": 1}', "cut off: expecting ',' at character 10"),
-        ('[{"a": 1', "cut off: Expecting ',' delimiter at character 9"),
         ('[{"a": "b', "cut off: Unterminated string starting at at character 8"),
         ("[1, 2,]", "Expecting value at character 7"),
         ("[1 2]", "expecting ',' at character 4; got '2]'"),
-        ("[1x", "expecting ',' at character 3; got 'x'"),
-        ("[1}", "expecting ',' at character 3"),
-        ("[,1]", "Expecting value at character 2"),
         ('["\ud800"]', "not in UTF-8"),
         ("[1] [2]", "there is text after its end at character 5"),
         ('[{"a": 1, "a": 2}]', "'a' occurs twice in one object"),
@@ -63,10 +58,3 @@ def test_what_is_no_list(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(BuildError) as refused:
         list(entries(file_of(tmp_path, text)))
     assert message in str(refused.value)
-
-
-def test_limits(tmp_path: Path) -> None:
-    file = file_of(tmp_path, json.dumps(["a" * 5_000_000]))
-    with limits.given("entry=1M"), pytest.raises(LimitExceeded, match=r"An entry of .*'entry'"):
-        list(entries(file))
-    assert list(entries(file)) == ["a" * 5_000_000]

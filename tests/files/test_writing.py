@@ -215,17 +215,3 @@ def test_what_was_written_before_an_error_stays(tmp_path: Path) -> None:
     with full(at=2), pytest.raises(OSError), writing.only_writer(tmp_path / "full") as file:
         file.write(b"one\n")
     assert (tmp_path / "full").read_bytes() == b"on"
-
-
-# A new file
-
-
-@pytest.mark.parametrize("before", [None, "before"])
-def test_a_full_disk_leaves_a_file_as_it_was(before: str | None, tmp_path: Path) -> None:
-    path = tmp_path / "file.txt"
-    if before:
-        path.write_text(before)
-    held = content(tmp_path)
-    with full(at=100), pytest.raises(OSError), writing.new_file(path) as file:
-        file.write("x" * 200)
-    assert content(tmp_path) == held

@@ -7,6 +7,7 @@ import shlex
 from itertools import cycle
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import datasets
 import pytest
@@ -26,7 +27,7 @@ from halluscope.responses import reading
 from halluscope.signature import data_of
 from tests.files.disk import content, full
 from tests.harness import data as harness_data
-from tests.small_datasets import needs
+from tests.small_datasets import write_lines
 
 
 @pytest.fixture(autouse=True)
@@ -35,10 +36,6 @@ def _set(data, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv(sources.DATASETS, str(data))
     monkeypatch.delenv(TASKS, raising=False)
-
-
-def opened(data: Path, name: str, **options: Any) -> sources.Source:
-    return sources.open_source(str(data / name), harness_data.pictures(data, name), **options)
 
 
 # The task files
@@ -156,7 +153,6 @@ def test_bad_settings(monkeypatch):
             Settings.of("throne_coco")
 
 
-@needs("hallusionbench")
 def test_harnesses_leave_out_questions_without_an_image_unless_told(data):
     images = {"images": str(data / "pictures")}
     rows = harness.dataset("hallusionbench", hallusionbench=images)["test"]
@@ -179,8 +175,9 @@ def test_a_missing_judge_is_missed_before_an_lvlm_answers(data, task, caplog):
 
 
 def test_missing_images_say_how_each_harness_is_told(data):
-    said = r"coco was built without images\..*Inspect -T images=FOLDER; in lm-eval --metadata '{\"pope\": {\"images\""
-    with pytest.raises(NoImages, match=said):
+    with pytest.raises(
+        NoImages, match=r"coco was built without images\..*Inspect -T images=FOLDER; in lm-eval"
+    ):
         Evaluation.open("pope", "", Settings.of("pope"))
 
 
@@ -207,40 +204,6 @@ def answered(task: str, texts: list[str], **given: Any) -> dict[str, Any]:
     rows = harness.dataset(task, **{task: given})["test"]
     items = [harness.items(row, [text]) for row, text in zip(rows, texts, strict=True)]
     return {name: harness.score([of[name] for of in items]) for name in registry.benchmark(task).scores}
-
-
-def is_not_scored(figures: dict[str, Any]) -> bool:
-    return all(map(math.isnan, figures.values()))
-
-
-@pytest.fixture
-def pope(data):
-    """POPE's documents."""
-    return list(harness.dataset("pope", **harness_data.settings(data))["test"])
-
-
-@pytest.fixture
-def breaks(monkeypatch):
-    """Let scoring, or the lexical judge, raise an error."""
-
-    def set_up(error, what=scoring, name="of_each", patch=monkeypatch):
-        def function(*_):
-            raise error
-
-        patch.setattr(what, name, function)
-
-    return set_up
-
-
-@pytest.fixture
-def command_of(caplog):
-    """Return the command that the log gives for scoring, without the program's name."""
-
-    def command():
-        (said,) = re.findall(r"to score them: halluscope (.+)", caplog.text)
-        return shlex.split(said)
-
-    return command
 
 
 def test_a_set_is_judged_once(data, monkeypatch, caplog):
@@ -295,20 +258,19 @@ def test_each_document_adds_its_part(data, task):
 
 @pytest.mark.filterwarnings("ignore:.* questions are scored")
 @pytest.mark.parametrize("task", harness_data.TASKS)
-def test_a_judge_without_memory_loses_no_answer(
-    task, data, monkeypatch, tmp_path, caplog, breaks, command_of, json_of
-):
+def test_a_judge_without_memory_loses_no_answer(task, data, monkeypatch, tmp_path, caplog, json_of):
     given = harness_data.settings(data)[task]
     count = len(harness.dataset(task, **{task: given})["test"])
     texts = [f"A dog, {place}. \ud83d" for place in range(count)]
     expected = answered(task, texts, **given)
     assert not [*tmp_path.rglob("responses/*")]  # what is scored needs no second copy
     harness._results.clear()
-    with monkeypatch.context() as patch:
-        breaks(torch.OutOfMemoryError("CUDA out of memory. Tried\nto"), patch=patch)
-        assert is_not_scored(answered(task, texts, **given))
-    assert f"{task} is not scored: OutOfMemoryError: CUDA out of memory. Tried\\nto" in caplog.text
-    (result,) = json_of(*command_of(), "--bootstrap", "0")
+    with mock.patch.object(scoring, "of_each", side_effect=torch.OutOfMemoryError("CUDA. Tried\nto")):
+        figures = answered(task, texts, **given)
+    assert all(map(math.isnan, figures.values()))
+    assert f"{task} is not scored: OutOfMemoryError: CUDA. Tried\\nto" in caplog.text
+    (command,) = re.findall(r"to score them: halluscope (.+)", caplog.text)
+    (result,) = json_of(*shlex.split(command), "--bootstrap", "0")
     for score in registry.benchmark(task).scores:
         figure = math.nan if result[score] is None else result[score]
         assert figure == pytest.approx(expected[score], nan_ok=True), score
@@ -334,11 +296,6 @@ OF_LMMS_EVAL = {
 }
 
 
-def write(file: Path, rows: list[Any]) -> Path:
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return file
-
-
 def read(file: Path) -> reading.Responses:
     """The samples as responses to POPE's questions."""
     (responses,) = reading.read([file], reading.Reading(("pope", "pope_c")))
@@ -347,7 +304,7 @@ def read(file: Path) -> reading.Responses:
 
 def test_samples_of_either_harness_become_answers(tmp_path):
     for made in (sample(), OF_LMMS_EVAL):
-        responses = read(write(tmp_path / "samples.jsonl", [made]))
+        responses = read(write_lines(tmp_path / "samples.jsonl", [made]))
         assert responses.sampled and responses.name == "samples"
         assert responses.table.where[0].endswith("samples.jsonl, line 1")
         row = responses.table.row(0)
@@ -358,16 +315,12 @@ def test_bad_samples(tmp_path):
     no_row = r"line 1 is a sample that names no task and holds no row"
     others = sample(doc={"halluscope_task": "throne_coco"})
     for rows, said in (
-        ([], "holds no response"),
         ([sample(), PLAIN], "line 2 is not a sample: expected doc_id and filtered_resps"),
         ([sample(), "Yes."], "line 2 is not a sample"),
-        ([sample(doc={})], rf"{no_row} \(doc\); expected a sample of pope or pope_c"),
         ([others], "a sample of the task 'throne_coco'; expected a sample of pope or pope_c"),
         ([{"doc_id": 0, "filtered_resps": "A", "acc": 1.0}], no_row),
-        ([sample(doc_id=[0])], r"line 1: doc_id is \[0\]; expected a whole number or a string"),
         ([sample(), sample()], r"line 2: the document 0 is already in .*line 1"),
         ([sample(filtered_resps=["Yes.", "No."])], r"is \['Yes.', 'No.'\]; expected the LVLM's text"),
-        ([sample(filtered_resps=[None])], r"response is \[None\]; expected the LVLM's text"),
     ):
         with pytest.raises(ValueError, match=said):
-            read(write(tmp_path / "samples.jsonl", rows))
+            read(write_lines(tmp_path / "samples.jsonl", rows))

@@ -33,8 +33,6 @@ for begin, each, times, end in json.loads(sys.argv[2]):
 print(used() - before)
 """
 
-EXAMPLE = "EXAMPLE"
-"""Stands for the first line of a box's example."""
 
 ANYWHERE = [
     ("", "\n", 4_999_999, ""),
@@ -48,9 +46,9 @@ ANYWHERE = [
 PASTED = [
     ("", "0.5\n1\n", 1_250, ""),
     ("", '""\n', 19_000, ""),
-    ("", f"{EXAMPLE}\n", 5_000, ""),
+    ("", "EXAMPLE\n", 5_000, ""),  # which stands for the first line of the example
     ("", "\n", 20_000, ""),
-    ("", f"{EXAMPLE} ", 20_000, ""),
+    ("", "EXAMPLE ", 20_000, ""),
 ]
 
 

@@ -31,6 +31,9 @@ PACKAGE = "https://example.org/halluscope.whl"
 """What Spaces install in these tests, unless one says otherwise."""
 
 
+COCO_OF_SMALL = small_datasets._coco
+
+
 @pytest.fixture(scope="module")
 def throne_coco(tmp_path_factory):
     """A small throne_coco."""
@@ -157,17 +160,6 @@ print(json.dumps({"rows": rows, "streamed": list(streamed), "score": score}))
     assert loaded["score"] == throne.compute(TEXTS, small_datasets.OBJECTS, judges="lexical")
 
 
-def test_what_a_dry_run_shows(built, hub, run):
-    lines = run(*throne_coco_in(built)[:-1]).splitlines()
-    assert not hub.repositories
-    assert lines[0].startswith("dataset acme/throne_coco, version 1.0.0: 4 files (")
-    assert lines[0].endswith("go to a new private repository, tag v1.0.0 is set")
-    kilobytes = (built / "throne_coco" / DATA).stat().st_size / 1000
-    assert f"  new         {kilobytes:.1f} kB  {DATA}" in lines
-    assert [line.split()[-1] for line in lines[1:5]] == ["README.md", DATA, "spec.toml", "stats.json"]
-    assert all(line.startswith(("GET", "HEAD")) for line in hub.requests)
-
-
 def test_a_new_card_goes_to_main_and_the_tag_stays(hub, upload, monkeypatch):
     upload()
     repository = hub["dataset", "acme/throne_coco"]
@@ -204,14 +196,10 @@ def test_changed_data_need_a_new_version(hub, tmp_path, upload, monkeypatch):
 
 
 def _more(classes, file_name):
-    sizes = {"width": 8, "height": 6}
-    return {
-        "images": [{"id": i, "file_name": file_name.format(i), **sizes} for i in (10, 20, 30, 40)],
-        "annotations": [
-            {"id": 1, "image_id": 40, "category_id": min(classes), "iscrowd": 0, "bbox": [0, 0, 3, 3]}
-        ],
-        "categories": [{"id": i, "name": name} for i, name in classes.items()],
-    }
+    """One annotation less than small_datasets has."""
+    content = COCO_OF_SMALL(classes, file_name)
+    content["annotations"].pop()
+    return content
 
 
 def test_what_somebody_took_from_main_is_put_back(hub, upload):
@@ -301,30 +289,22 @@ def test_a_commit_of_somebody_else_is_not_overwritten(hub, upload):
 
 
 def test_no_token(built, hub, run, upload, monkeypatch):
-    """A dry run needs none: it asks the Hub nothing, and says so."""
-    asked = []
-    hub.gate = lambda method, path: asked.append(path)
+    """A dry run needs none, and changes nothing."""
     monkeypatch.delenv("HF_TOKEN")
     assert "There is no token for the Hub. Log in with `hf auth login`" in upload(ends=2)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    asked.clear()
-    said = run(*throne_coco_in(built)[:-1])
-    assert "dataset acme/throne_coco, version " in said and not asked
-    assert "There is no token for the Hub, so nothing was compared with the Hub." in said
-    assert "This was a dry run; nothing was changed. Pass --upload to publish." in said
+    hub.requests.clear()
+    lines = run(*throne_coco_in(built)[:-1]).splitlines()
+    assert not hub.requests and not hub.repositories
+    assert lines[0].startswith("dataset acme/throne_coco, version 1.0.0: 4 files (")
+    assert [line.split()[-1] for line in lines[1:5]] == ["README.md", DATA, "spec.toml", "stats.json"]
 
 
-@pytest.mark.parametrize(
-    ("token", "message"),
-    [
-        ("hf_refusedTokenOfSomebody", "asking who you are failed. The token is refused"),
-        ("hf_withAnAccent\xe9", "The token has characters that no token can have"),
-    ],
-)
-def test_a_refused_token(token, message, hub, upload, monkeypatch):
+@pytest.mark.parametrize("token", ["hf_refusedTokenOfSomebody", "hf_withAnAccent\xe9"])
+def test_a_refused_token(token, hub, upload, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", token)
     said = upload(ends=2)
-    assert message in said and token not in said and not hub.repositories
+    assert "The token " in said and token not in said and not hub.repositories
 
 
 def test_a_token_that_an_error_repeats_is_not_printed(hub, upload):
@@ -350,10 +330,8 @@ def test_a_name_that_is_taken(kind, more, message, hub, run):
 
 def test_what_is_public_is_not_added_to_unasked(hub, upload):
     hub.make("dataset", "acme/throne_coco", {"README.md": b"soon"}, private=False)
-    said = upload(ends=2)
-    assert "is public" in said and "Pass --public" in said
+    assert "Pass --public" in upload(ends=2)
     assert "changed" in upload("--public")  # the README is replaced, and that is shown
-    assert "nothing was changed" in upload()
 
 
 # Not fit to be published
@@ -369,11 +347,10 @@ def test_what_is_not_there_is_named(tmp_path, refused):
         assert f"There is no {kind} 'typo'" in refused(kind, "all", "typo")
 
 
-@pytest.mark.parametrize("name", sorted(contents.unlicensed()))
-def test_without_a_licence(name, tmp_path, refused):
-    small_datasets.build(name, tmp_path)
-    said = refused("dataset", name, "--folder", tmp_path, "--subset")
-    assert f"{name} has no licence, so nobody but its authors may publish it" in said
+def test_without_a_licence(tmp_path, refused):
+    for name in contents.unlicensed():
+        small_datasets.build(name, tmp_path)
+        assert f"{name} has no licence" in refused("dataset", name, "--folder", tmp_path, "--subset")
 
 
 def test_stale(built, tmp_path, refused, monkeypatch):
@@ -382,33 +359,15 @@ def test_stale(built, tmp_path, refused, monkeypatch):
     assert "is stale" in said and "halluscope build throne_coco --force" in said
 
 
-def _truncate(folder):
-    (folder / DATA).write_bytes((folder / DATA).read_bytes()[:-1])
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (_truncate, "is not the file that its builder wrote"),
-        (lambda folder: (folder / DATA).unlink(), "is missing"),
-        (lambda folder: (folder / "stats.json").write_text("{"), "is not JSON"),
-    ],
-)
-def test_not_what_the_builder_wrote(spoil, message, built, refused):
-    spoil(built / "throne_coco")
-    assert message in refused("dataset", "throne_coco", "--folder", built, "--subset")
-
-
 def test_images_need_a_licence(tmp_path, refused, upload, monkeypatch):
     built = tmp_path / "images"
     small_datasets.build("throne_coco", built, with_images=True)
     said = refused("dataset", "throne_coco", "--folder", built, "--subset")
-    assert "was built with images (column 'image' of config 'default')" in said and "Flickr" in said
+    assert "was built with images (column 'image' of config 'default')" in said
     without = "halluscope build throne_coco --no-images --out DIR/throne_coco; "
     assert f"built without images: {without}halluscope publish dataset throne_coco --folder DIR" in said
     small_datasets.builder("pope_c").build(built / "throne_coco", out=built / "pope_c", subset=True)
-    said = refused("dataset", "pope_c", "--folder", built, "--subset")
-    assert f"{without}halluscope build pope_c --source DIR/throne_coco --out DIR/pope_c; " in said
+    assert without in refused("dataset", "pope_c", "--folder", built, "--subset")
     spec = other_spec(monkeypatch, tmp_path, publish_images="true")
     small_datasets.build("throne_coco", built, with_images=True, force=True, spec=spec)
     upload(folder=built)
@@ -418,8 +377,8 @@ def test_a_space_that_could_not_start(hub, refused, capsys, monkeypatch):
     command = ["publish", "metric", "throne", "--org", "acme", "--upload"]
     assert main(command) == 2
     assert "is on no package index yet" in capsys.readouterr().err and not hub.requests
-    for wrong in ("halluscope==0.1.0", "https://example.org/a b", "other @ https://a.org/b"):
-        assert f"--package is '{wrong}'; expected a URL" in refused("metric", "throne", "--package", wrong)
+    wrong = "https://example.org/a b"
+    assert f"--package is '{wrong}'; expected a URL" in refused("metric", "throne", "--package", wrong)
     monkeypatch.setattr(contents, "ON_AN_INDEX", True)
     assert main(command) == 0
     pinned = share("metrics", "throne", "requirements.txt").read_bytes()

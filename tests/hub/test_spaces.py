@@ -18,8 +18,6 @@ from halluscope.benchmarks.throne import metric as throne
 from halluscope.hub import contents
 from halluscope.hub.space import Page, as_lines, page
 from halluscope.paths import PACKAGE, checkout, share
-from halluscope.signature import data_of
-from tests.small_datasets import needs
 
 NAMES = contents.metrics()
 pytestmark = [
@@ -96,23 +94,14 @@ BAD_INPUT = [
     ("throne", "a dog\na cat", '["dog"]', "There are 2 predictions and 1 references"),
     ("throne", "", "", "predictions is empty"),
     ("throne", '{"caption": "a dog"', "[]", 'Responses, line 1: \'{"caption": "a dog"\' cannot be read'),
-    (
-        "throne",
-        '{"id": 1}',
-        "[]",
-        "line 1: expected an object with the LVLM's text under one of the keys response",
-    ),
     ("throne", '"a dog"', '{"boxes": []}', "Rows, line 1 has no key objects; it has boxes"),
     ("throne", "x" * 5_000_001, "", "is larger than the limit 'page' of 5,000,000 characters"),
-    ("throne", "[" * 100_000, "[" * 100_000, "Rows, line 1: "),
-    ("hqm", "0.1\nmany\n0.3", "0.1\n0.2\n0.3", "predictions[1] is 'many'"),
-    ("hallusionbench", "Yes", "Yes", "references[0] is 'Yes'"),
 ]
 
 
 @pytest.mark.parametrize(
     ("name", "predictions", "references", "message"),
-    [pytest.param(*case, marks=needs(case[0])) for case in BAD_INPUT],
+    BAD_INPUT,
 )
 def test_bad_input_is_a_message(name, predictions, references, message):
     shown = page(name)
@@ -126,14 +115,13 @@ def test_a_choice_that_is_not_offered_is_refused():
     assert "synonyms is '/etc/passwd'; expected" in said.message and not any(said[1:])
 
 
-def test_ratings_are_the_rows_own():
-    """MMHal-Bench's page asks no judge: 4 and 0 of 6 are a mean of 2, and null is nobody's."""
+def test_ratings_of_nobody():
+    """MMHal-Bench's page asks no judge; a rating that is null is nobody's."""
     shown = page("mmhal")
-    said = shown.example()
-    assert dict(said.scores)["rating"] == "2.0000" and "judge:given" in said.signature
+    assert "judge:given" in shown.example().signature
     rows = [{**row, "rating": None} for row in shown.references]
     said = shown.answer(as_lines(shown.predictions), as_lines(rows))
-    assert dict(said.scores)["unreadable"] == "1.0000"
+    assert dict(said.scores)["unreadable"] == "1.0000" and not said.chart
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if registry.benchmark(name).items])
@@ -157,25 +145,6 @@ def elements(html: str) -> list[tuple[str, dict[str, str]]]:
     parser.handle_starttag = lambda tag, attributes: found.append((tag, dict(attributes)))
     parser.feed(html)
     return found
-
-
-def test_over_http(served):
-    from gradio_client import Client
-
-    client = Client(served, verbose=False, analytics_enabled=False)
-
-    def score(*pasted):
-        return client.predict(*pasted, "coco", api_name="/score")
-
-    message, texts, chart, figures, each, signature = score("A dog.", '["dog"]')
-    assert ["precision_all", "1.0000"] in figures["data"] and not message
-    data = data_of("coco", [["", "dog"]])
-    assert signature.startswith(f"throne|data:{data}|responses:given|judges:lexical-5")
-    assert each["headers"] == ["line", "found", "hallucinated", "missed"]
-    assert each["data"] == [["1", "dog", "", ""]]
-    assert "dog: found" in texts and chart.startswith("<figure")
-    message, texts, chart, *_ = score("A", "\n\n")
-    assert "There are 1 predictions and 2" in message and not texts and not chart
 
 
 @pytest.mark.long

@@ -82,16 +82,8 @@ def test_a_text_cannot_forge_the_separator(checker, text):
 @pytest.mark.parametrize(
     ("judges", "questions", "message"),
     [
-        (
-            "checker:org/never-asked-for",
-            "paper",
-            "names the checker 'checker:org/never-asked-for', which reads claims.* expected questions='claims'",
-        ),
-        (
-            "org/never-asked-for",
-            "claims",
-            "'org/never-asked-for', which answers questions, .* expected 'checker:MODEL'",
-        ),
+        ("checker:org/never-asked-for", "paper", "which reads claims.* expected questions='claims'"),
+        ("org/never-asked-for", "claims", "which answers questions, .* expected 'checker:MODEL'"),
     ],
 )
 def test_what_a_judge_does_not_take_is_refused_before_it_is_looked_for(judges, questions, message):
@@ -99,21 +91,11 @@ def test_what_a_judge_does_not_take_is_refused_before_it_is_looked_for(judges, q
         throne.compute(["A dog."], [["dog"]], judges=judges, questions=questions)
 
 
-def test_given_judges_say_what_they_take(checker, tiny_t5):
-    for judge, questions in ((checker, "paper"), (local_judge(str(tiny_t5), device="cpu"), "claims")):
-        with pytest.raises(ValueError, match="which (reads claims|answers questions)"):
-            throne.compute(["A dog."], [["dog"]], judges=judge, questions=questions, progress=False)
-
-
 def test_claims():
     about = CLAIMS.about(load(["umbrella", "skis"]))
-    assert [claim.text for row in about for claim in row] == [
+    assert [claim.text for claim in about[0]] == [
         "There is an umbrella in the image.",
         "There are skis in the image.",
-        "The image shows an umbrella.",
-        "The image shows skis.",
-        "One can see an umbrella in the image.",
-        "One can see skis in the image.",
     ]
     prompt = about[0][0].prompt("A {question} dog.")
     assert prompt == "predict: A {question} dog.</s>There is an umbrella in the image."
@@ -151,5 +133,3 @@ def test_what_is_no_checker(folder, tmp_path):
     )
     with pytest.raises(JudgeUnavailable, match="ends a text with '<pad>'; expected </s>"):
         local_judge(f"{CHECKER}{other}", device="cpu").load()
-    with pytest.raises(JudgeUnavailable, match="There is no judge"):
-        throne.compute(["A dog."], [["dog"]], judges="checker:nothing", questions="claims")

@@ -7,7 +7,6 @@ import re
 import socket
 import subprocess
 import sys
-import threading
 import time
 import traceback
 import warnings
@@ -18,7 +17,7 @@ import numpy as np
 import pytest
 
 from halluscope import limits
-from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed, MissingExtra
+from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed
 from halluscope.judging import ask_votes as asking
 from halluscope.judging.ask_replies import collect_verdicts
 from halluscope.judging.cache import Cache
@@ -75,20 +74,6 @@ def test_what_is_sent_and_what_comes_back(serve):
     assert not judge.failures
 
 
-@pytest.mark.parametrize("at_once", [7])
-def test_many_requests_at_once_up_to_a_limit(serve, at_once):
-    together = threading.Barrier(at_once, timeout=60)  # each waits until as many have come as may
-
-    def script(prompt, count, body):
-        if prompt.startswith("p"):
-            together.wait()
-        return reply("correct")
-
-    server = serve(script)
-    ask(judge_of(server, at_once=at_once, timeout=60.0), [f"p{i}" for i in range(4 * at_once)])
-    assert server.most_at_once == at_once
-
-
 def test_it_works_inside_a_running_event_loop(serve):
     """As in a notebook."""
     import asyncio
@@ -140,23 +125,16 @@ def test_a_passing_trouble_costs_no_reply(serve, trouble):
 # What is a failure of one prompt: counted, and the others go on.
 
 
-def raw(body: object) -> Said:
-    return Said(json.dumps(body).encode())
-
-
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
         (reply("corr", "length"), "finish_reason 'length'"),
         (reply("correct", "\x1b[2J\nstop"), "finish_reason '\\x1b[2J\\nstop'"),
-        (reply(["correct"]), "an empty reply"),
         (Said(b"[" * 200_000 + b"]" * 200_000), "not JSON"),
         (reply("correct", headers={"Content-Encoding": "gzip"}), "compressed, but damaged"),
         (refuse(301, "moved", headers={"Location": "/v2"}), "HTTP 301, a redirect, which is not followed"),
-        (raw({"choices": []}), "not the JSON of a chat completion"),
-        (raw({"choices": [{"finish_reason": "stop"}]}), "not the JSON of a chat completion"),
+        (Said({"choices": [{"finish_reason": "stop"}]}), "not the JSON of a chat completion"),
         (refuse(400, "context is too long"), "HTTP 400"),
-        (refuse(500, "this prompt crashes me"), "HTTP 500"),
         (Said(b"", drop=True), "no connection"),
     ],
 )
@@ -269,15 +247,6 @@ def test_a_server_that_is_down():
     assert time.monotonic() - start < 10
 
 
-def test_a_model_that_nobody_knows(serve):
-    server = serve(lambda prompt, count, body: refuse(404, "The model `judge` does not exist"))
-    with pytest.raises(
-        JudgeUnavailable, match="gives no reply from 'judge': HTTP 404.*does not exist.*ends in /v1"
-    ):
-        judge_of(server).replies(["a"])
-    assert len(server.bodies) == 1
-
-
 def every_word(key: str) -> list[Said]:
     """Everything that a server can send, with a key in it."""
     completion = reply("correct").body
@@ -347,22 +316,6 @@ def test_a_key_that_is_revoked_in_between_ends_the_run(serve, status, tmp_path):
     with pytest.raises(JudgeUnavailable, match=f"refuses the access key .* OPENAI_API_KEY .HTTP {status}"):
         collect(prompts, judge_of(server, at_once=1), READ, cache=Cache(tmp_path / "answers.sqlite"))
     assert len(server.prompts) < 20
-
-
-@pytest.mark.parametrize(
-    ("key", "withheld"), [("hunter2", True), ("none", False), ("EMPTY", False), ("x", False)]
-)
-def test_a_servers_words_are_withheld_where_the_key_is_short(serve, monkeypatch, key, withheld):
-    """A short key cannot be masked, because it may be part of any word."""
-    monkeypatch.setenv("OPENAI_API_KEY", key)
-    server = serve(lambda prompt, count, body: refuse(400, f"bad request from {key}"))
-    with pytest.raises(JudgeUnavailable) as caught:
-        judge_of(server).replies(["a"])
-    assert ("withheld" in str(caught.value)) == withheld == (f"from {key}" not in str(caught.value))
-    server = serve(picky("seed", wording=f"{{}} is nothing for {key}"))
-    with pytest.warns(UserWarning, match="accepts no seed ") as warned:
-        assert ask(judge_of(server), ["a"]) == ["correct"]
-    assert ("withheld" in str(warned[0].message)) == withheld == (f"for {key}" not in str(warned[0].message))
 
 
 # Where the access key goes.
@@ -435,34 +388,18 @@ def picky(*refused: str, wording="Unsupported parameter: '{}' is not supported w
     return script
 
 
-@pytest.mark.parametrize(
-    ("refused", "key", "status"),
-    [
-        (("seed",), "temperature=0:seed=refused", 400),
-        (("temperature", "seed"), "temperature=default:seed=refused", 422),
-    ],
-)
 @pytest.mark.filterwarnings("ignore:judge accepts no seed")
-def test_a_setting_that_is_refused_is_left_out_and_the_key_says_so(serve, refused, key, status):
-    server = serve(picky(*refused, status=status))
-    judge = judge_of(server)
-    with pytest.warns(UserWarning, match=f"accepts no {refused[0]}(=0)? and is asked without"):
-        assert ask(judge, ["a", "b"]) == ["correct", "correct"]
-    assert judge.key == f"openai:judge@{digest(server)}:{key}:max_tokens=256"
-    assert len(server.bodies) == len(refused) + 1 + 2
-    ask(judge, ["c"])
-    assert len(server.bodies) == len(refused) + 1 + 3
-
-
-def test_the_newer_name_of_the_limit(serve):
-    wording = "Unsupported parameter: '{}' is not supported. Use 'max_completion_tokens' instead."
-    server = serve(picky("max_tokens", wording=wording))
+def test_settings_that_are_refused_are_left_out_and_the_key_says_so(serve):
+    """The limit has a newer name, which is tried first."""
+    server = serve(picky("max_tokens", "temperature", "seed", status=422))
     judge = judge_of(server, max_tokens=99)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert ask(judge, ["a"]) == ["correct"]
+    with pytest.warns(UserWarning, match="accepts no temperature(=0)? and is asked without"):
+        assert ask(judge, ["a", "b"]) == ["correct", "correct"]
+    assert judge.key == f"openai:judge@{digest(server)}:temperature=default:seed=refused:max_tokens=99"
     assert server.bodies[-1]["max_completion_tokens"] == 99
-    assert judge.key == f"openai:judge@{digest(server)}:temperature=0:max_tokens=99"
+    assert len(server.bodies) == 3 + 1 + 2
+    ask(judge, ["c"])
+    assert len(server.bodies) == 3 + 1 + 3
 
 
 # Replies that are held to a schema.
@@ -491,13 +428,6 @@ def test_a_grader_that_never_keeps_the_form_is_not_asked_everything(serve, tmp_p
     assert sorted(server.prompts) == sorted(prompts)
 
 
-def test_one_readable_reply_among_the_first_is_enough(serve):
-    server = serve(lambda prompt, count, body: reply("correct" if prompt == "Is it 49?" else "Well."))
-    with pytest.raises(JudgingFailed, match=r"119 of 120 prompts .* At most 2.0% may fail"):
-        collect([f"Is it {number}?" for number in range(120)], judge_of(server), READ)
-    assert len(server.prompts) == 120
-
-
 def test_a_schema_is_sent_with_its_prompt_and_stands_in_the_key(serve):
     server = serve(lambda prompt, count, body: reply("correct"))
     judge = judge_of(server, structured=True)
@@ -506,16 +436,10 @@ def test_a_schema_is_sent_with_its_prompt_and_stands_in_the_key(serve):
     sent = {body["messages"][0]["content"]: body.get("response_format") for body in server.bodies}
     told = {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": SCHEMA}}
     assert sent["a"] == told and sent["b"] is None
-    plain = judge_of(server)
-    assert list(plain.replies(["c"], [SCHEMA])) == [(0, "correct")]
-    assert "response_format" not in server.bodies[-1] and plain.key == judge.key.removesuffix(":json_schema")
 
 
-@pytest.mark.parametrize(
-    "wording", ["body.{}: Extra inputs are not permitted", "this model knows no json_schema"]
-)
-def test_a_server_that_refuses_schemas_is_asked_without(serve, tmp_path, wording):
-    server = serve(picky("response_format", wording=wording))
+def test_a_server_that_refuses_schemas_is_asked_without(serve, tmp_path):
+    server = serve(picky("response_format", wording="body.{}: Extra inputs are not permitted"))
     store = Cache(tmp_path / "answers.sqlite")
     asked = [PromptSpec(f"{i}", READ, SCHEMA) for i in range(5)]
     for _ in range(2):
@@ -550,25 +474,16 @@ def test_names_and_keys(monkeypatch):
         assert key.startswith("openai:tiny-") and "models" not in key
 
 
-BARE = ("localhost:8000", "LOCALHOST/v1", "[::1]:8000/v1", "me:password@api.example.com/v1", "htp://host/v1")
-UNUSABLE = ("", "me:password@host/v1", "host/v1?key=password", "host:password/v1")
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("openai:", "names no model"),
         ("openai: @http://host/v1", "names no model"),
-        *(
-            (f"openai:gpt@{address}", "neither http:// nor https://; write 'openai:MODEL@")
-            for address in BARE
-        ),
-        *((f"openai:gpt@http://{address}", "address cannot be used") for address in UNUSABLE),
-        ("nobody", "There is no judge 'nobody'"),
-        (
-            "rulez",
-            r"expected 'openai:MODEL\[@URL\]', or a local model.*`halluscope list NAME` says which rules",
-        ),
+        ("openai:gpt@localhost:8000", "neither http:// nor https://; write 'openai:MODEL@"),
+        ("openai:gpt@me:password@api.example.com/v1", "neither http:// nor https://"),
+        ("openai:gpt@http://me:password@host/v1", "address cannot be used"),
+        ("openai:gpt@http://host/v1?key=password", "address cannot be used"),
+        ("openai:gpt@http://host:password/v1", "address cannot be used"),
+        ("nobody", r"There is no judge 'nobody'.*expected 'openai:MODEL\[@URL\]', or a local model"),
         ("flan-t5", "There is no judge 'flan-t5' that reads free text"),
         (7, "7 is not a judge of free text"),
     ],
@@ -593,18 +508,11 @@ def test_an_access_key_that_is_missing_or_none(monkeypatch):
         assert bad not in str(caught.value)
 
 
-def test_a_missing_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "httpx2", None)
-    with pytest.raises(MissingExtra, match=r"needs httpx2 .*pip install 'halluscope\[api\]'"):
-        resolve_chat("openai:gpt")
-
-
 # A real server.
 
 
 PROMPTS = [
     "Answer with one word, yes or no: is the sky blue?",
-    "What is the capital of France? Answer in one short sentence.",
     "What is 1 + 1?",
     "Say hello to a 🐕 in two words.",
 ]
@@ -615,47 +523,38 @@ PROMPTS = [
 def test_a_real_server_replies_as_the_same_model_does_here(real_server, smollm2_folder, tmp_path):
     local = LocalChat(str(smollm2_folder), max_tokens=12, device="cpu")
     here = ask(local, [*PROMPTS, PROMPTS[0]])
-    assert here[0] == here[-1] and [said is None for said in here] == [False, False, False, True, False]
+    assert here[0] == here[-1] and [said is None for said in here] == [False, False, True, False]
+    assert ask(local, ["word " * 10_000]) == [None], "no room is left for a reply"
     assert "smollm2@" in local.key and str(smollm2_folder) not in local.key
 
     there = EndpointJudge(f"{smollm2_folder}@{real_server}", max_tokens=12)
     assert there.key.startswith("openai:smollm2-") and there.key.endswith("temperature=0:max_tokens=12")
     store = Cache(tmp_path / "answers.sqlite")
     with pytest.warns(UserWarning, match=r"1 without a reply \(finish_reason 'length': 1\)"):
-        got = collect(PROMPTS, there, lambda said: said, cache=store, max_failed=0.25)
+        got = collect(PROMPTS, there, lambda said: said, cache=store, max_failed=0.5)
     assert got == [here[:-1]]
     assert list(store.replies(there.key, [(PROMPTS[0], 0, 0)]).values()) == [here[0]]
 
 
-@pytest.mark.long
-def test_a_prompt_that_leaves_no_room_is_none(smollm2_folder):
-    local = LocalChat(str(smollm2_folder), max_tokens=8, device="cpu")
-    assert ask(local, ["word " * 10_000]) == [None]
-
-
 REAL = QuestionSet(
-    "three",
-    (
-        "Answer yes or no: is there {a/an} {x}?",
-        "Is there {a/an} {x} in the text? Reply yes or no.",
-        "Does the text say {x}?",
-    ),
+    "two",
+    ("Answer yes or no: is there {a/an} {x}?", "Does the text say {x}?"),
     "{response}\n{question}",
 )
-"""SmolLM2 says yes and no to the first two, and something else to the third."""
+"""SmolLM2 says yes or no to the first, and something else to the second."""
 
 
 def real_votes(judge) -> list[int]:
-    """A judge's codes: three questions about two classes of a text."""
+    """A judge's codes: two questions about two classes of a text. The judge is left open."""
     questions = [question for about in REAL.about(load(["dog", "bus"])) for question in about]
-    codes, pairs = np.full(6, -9), np.argwhere(np.ones((1, 6), dtype=bool))
+    codes, pairs = np.full(4, -9), np.argwhere(np.ones((1, 4), dtype=bool))
     for batch in asking.checked_answers(judge, ["Yes. A person waits for the bus."], questions, pairs):
         codes[batch.rows] = batch.codes
     return codes.tolist()
 
 
 @pytest.mark.long
-@pytest.mark.filterwarnings("ignore:2 of 6 replies")
+@pytest.mark.filterwarnings("ignore:2 of 4 replies")
 def test_a_real_server_votes_as_the_same_model_does_here(real_server, smollm2_folder, smollm2):
     voter = EndpointVoter(f"{smollm2_folder}@{real_server}")
     codes = real_votes(voter)

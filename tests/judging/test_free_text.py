@@ -39,6 +39,9 @@ BAR = "According to the chart, is the red bar taller than the blue bar?"
         ("A dog.", None, "unread"),
         ("The blue bar is taller than the red bar.", None, "unread"),
         ("If the red bar were taller than the blue bar, it would show.", None, "unread"),
+        ("<think>Yes? The answer is yes.</think>No.", "no", "opening"),
+        ("so, the answer is yes</think> No.", "no", "opening"),
+        ("<think>Yes. The answer is", None, "empty"),
         ("Red: no. Blue: yes.", None, "unread"),
         ("yesterday", None, "unread"),
         ("Correct order of the bars", None, "unread"),
@@ -68,29 +71,6 @@ def test_each_rule(text, answer, rule):
 )
 def test_denials_are_not_read_as_yes(text, question, answer):
     assert free_text.read(text, question).answer == answer
-
-
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        ("<think>Yes? The answer is yes.</think>No.", "no"),
-        ("<THINK>No.</THINK>\n\nYes.", "yes"),
-        ("so, the answer is yes</think> No.", "no"),
-        ("Yes. <think>no</think>", "yes"),
-        ("<think>" + "yes " * 10_000 + "</think>No.", "no"),
-        ("<think>Yes. The answer is", None),
-        ("<thinking>yes</thinking>", None),
-    ],
-)
-def test_thoughts_are_not_read(text, answer):
-    assert free_text.read(text).answer == answer
-
-
-def test_a_statement_needs_the_question():
-    text = "The red bar is taller than the blue bar."
-    assert free_text.read(text).answer is None
-    assert free_text.read(text, BAR).answer == "yes"
-    assert free_text.read(text, "Is the bar red or is it not?").answer is None
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,10 @@
 """The lean T5 against transformers' own, and prompts read in parts against prompts read whole."""
 
-import numpy as np
 import pytest
 import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
-from halluscope.benchmarks.throne.questions import PAPER, RELEASED
 from halluscope.judging.models.steps import LeanT5
-from halluscope.judging.questions import Question
-from halluscope.vocabularies import load
-from tests.judging.test_language_models import HOSTILE, QUESTIONS
 
 SHAPE = {
     "vocab_size": 90,
@@ -54,28 +49,3 @@ def test_the_same_logits_as_the_model(kind, length):
     for got, wanted in ((first, expected[:, 0]), (second, expected[:, 1]), (third, expected[[2, 0], 2])):
         torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(after, expected, rtol=0, atol=0, msg="the model itself has changed")
-
-
-def whole(judge, texts, pairs, questions):
-    return judge._tokenized(
-        [judge.prompt(texts[text], questions[question]) for text, question in pairs.tolist()]
-    )
-
-
-def test_prompts_read_in_parts_are_the_whole_ones(t5):
-    texts = [t5.show(text) for text in [*HOSTILE, "", " ", "A dog. ", "dog\n\n", "x" * 300]]
-    pairs = np.array(
-        [(text, question) for text in range(len(texts)) for question in range(0, len(QUESTIONS), 7)]
-    )
-    assert t5.tokens(texts, QUESTIONS, pairs) == whole(t5, texts, pairs, QUESTIONS)
-
-
-def test_a_tokenizer_that_cannot_split_there_reads_them_whole(t5, smollm2, monkeypatch):
-    """SmolLM2's byte pairs join a space to the word behind it."""
-    monkeypatch.setattr(t5, "_tokenizer", smollm2._tokenizer)
-    questions = [question for which in (PAPER, RELEASED) for question in which.about(load(["dog", "ski"]))[0]]
-    glued = Question("Is there a dog?", "dog", "{response}{question}")
-    texts = ["A dog.", "Skis"]
-    pairs = np.array(list(np.ndindex(2, 5)))
-    asked = [*questions, glued]
-    assert t5.tokens(texts, asked, pairs) == whole(t5, texts, pairs, asked)

@@ -13,7 +13,6 @@ from halluscope.judging.cache import Cache
 from halluscope.judging.models.engine import local_judge, local_name
 from halluscope.judging.resolve import resolve_chat
 from halluscope.vocabularies import load
-from tests.planning import plan_of
 
 CLASSES = ["dog", "cat", "bus", "cup"]
 TEXTS = ["A dog beside a bus.", "No cat here. " * 3, "A red cup."]
@@ -117,13 +116,3 @@ def test_names(tiny_t5):
             throne.compute(["A dog."], [["dog"]], judges=f"likelier={word}:org/model")
     with pytest.raises(JudgeUnavailable, match="votes yes or no; expected a judge of free text"):
         resolve_chat(f"likelier:{tiny_t5}")
-
-
-def test_it_is_planned(tiny_t5, tmp_path):
-    options = {"judges": f"likelier=1:{tiny_t5}", "vocabulary": CLASSES, "ask": "all"}
-    options["store"] = str(tmp_path / "votes.sqlite")
-    inputs = [(TEXTS, [["dog"], [], ["cup"]])]
-    before = plan_of(throne.compute, inputs, **options)
-    throne.compute(*inputs[0], progress=False, device="cpu", **options)
-    after = plan_of(throne.compute, inputs, **options)
-    assert before.loads[0].cached == 0 and before.loads[0].left > 0 and after.loads[0].left == 0

@@ -7,25 +7,11 @@ from halluscope.judging import pace
 from halluscope.judging.ask_votes import collect_votes
 from halluscope.judging.cache import Cache
 from halluscope.judging.judge import Voter
-from halluscope.judging.pace import Pace, in_words
+from halluscope.judging.pace import in_words
 from halluscope.judging.questions import QuestionSet
 from halluscope.vocabularies import load
 
 CLASSES = ["dog", "cat", "cow"]
-
-
-def test_the_first_batch_is_not_measured():
-    """It comes after the model is loaded: 100 s here. Then 10 come each second, and 970 are left after 3 s."""
-    measured = Pace(total=1010)
-    assert measured.seconds_left(10, now=100.0) is None
-    assert measured.seconds_left(10, now=101.0) is None
-    assert measured.seconds_left(20, now=103.0) == pytest.approx(97.0)
-    assert measured.seconds_left(10, now=104.0) is None, "it is said once"
-
-
-def test_nothing_that_came_is_no_measure():
-    measured = Pace(total=100)
-    assert measured.seconds_left(0, now=1.0) is None and measured.start is None
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(89, "1 minute"), (5399, "90 minutes"), (90_000, "25 hours")])

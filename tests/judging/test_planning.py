@@ -7,10 +7,8 @@ import sys
 
 import pytest
 
-from halluscope import cli
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.questions import PAPER
-from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import FLAN_T5, Seq2SeqJudge
 from halluscope.judging.replay import ReplayJudge
@@ -18,7 +16,6 @@ from halluscope.vocabularies import load
 from tests.planning import plan_of
 from tests.tiny_t5.descriptions import describe
 
-COCO = load("coco")
 CLASSES = ["dog", "pizza", "umbrella", "clock", "person", "bus"]
 
 
@@ -29,6 +26,31 @@ def descriptions():
     said = [rng.sample(CLASSES, 2) for _ in range(10)]
     texts = [describe(names, rng) for names in said]
     return [*texts, texts[0], " "], [*([names[0]] for names in said), ["bus"], ["dog"]]
+
+
+@pytest.fixture
+def files(descriptions, throne_files):
+    return throne_files(*descriptions)
+
+
+def test_asking_everything_is_exact(descriptions, files, tiny_t5, tmp_path, json_of, ran, one_thread):
+    """10 texts that differ and are not empty, 80 classes, 3 questions; each judge, for all of the same texts."""
+    command = ["score", *files, "--judges", tiny_t5, "lexical", "--ask", "all", "--out", tmp_path / "run"]
+    plan = json_of(*command, "--plan")
+    model, rules = plan["judges"]
+    texts, _ = descriptions
+    prompts = [
+        question.prompt(text) for row in PAPER.about(load("coco")) for question in row for text in texts[:10]
+    ]
+    assert plan["exact"] and plan["total"]["questions"] == len(prompts) == 2400
+    assert (model["judge"], model["left"], model["cached"]) == ("checkpoint", 2400, 0)
+    assert model["tokens"] == sum(map(len, prompts)) / 4
+    assert (rules["left"], rules["cached"]) == (2400, None)
+    assert not (tmp_path / "answers.sqlite").exists()
+    ran(*command, "--quiet")
+    table = ran(*command, "--plan").out.splitlines()
+    (row,) = [line.split() for line in table if line.startswith("checkpoint")]
+    assert row == ["checkpoint", "2,400", "2,400", "0", "0"]
 
 
 class Counting:
@@ -43,32 +65,6 @@ class Counting:
 
     def close(self) -> None:
         pass
-
-
-def test_asking_everything_is_exact(descriptions, tiny_t5, tmp_path, one_thread):
-    """10 texts that differ and are not empty, 6 classes, 3 questions; each judge, for all of the same texts."""
-    texts, objects = descriptions
-    options = {"vocabulary": CLASSES, "ask": "all", "agreement": "majority"}
-    plan = plan_of(
-        throne.compute,
-        [(texts, objects)],
-        judges=[str(tiny_t5), "lexical"],
-        store=str(tmp_path / "none"),
-        **options,
-    )
-    judges = [
-        Counting(Seq2SeqJudge(weights.find(str(tiny_t5)), "cpu")),
-        Counting(LexicalJudge(load(CLASSES))),
-    ]
-    throne.compute(texts, objects, judges=judges, store=str(tmp_path / "store"), progress=False, **options)
-    assert [load.questions for load in plan.loads] == [judge.asked for judge in judges] == [180, 180]
-    assert plan.exact
-    prompts = [
-        question.prompt(text) for row in PAPER.about(load(CLASSES)) for question in row for text in texts[:10]
-    ]
-    assert plan.loads[0].tokens == sum(map(len, prompts)) / 4
-    assert plan.loads[0].cached == 0 and plan.loads[1].cached is None
-    assert not (tmp_path / "none").exists()
 
 
 def test_the_estimate_of_what_is_needed(descriptions, tiny_t5, tmp_path, one_thread):
@@ -95,20 +91,6 @@ def test_judges_that_cost_nothing_answer_for_themselves(descriptions):
     assert load_.tokens is load_.cached is plan.total() is None
 
 
-def test_what_the_store_holds_is_not_asked(descriptions, tiny_t5, tmp_path, one_thread):
-    texts, objects = descriptions
-    path, options = tmp_path / "answers.sqlite", {"vocabulary": CLASSES, "judges": str(tiny_t5), "ask": "all"}
-    before = plan_of(throne.compute, [(texts, objects)], store=str(path), **options).loads[0]
-    assert not path.exists()
-    throne.compute(texts[:4], objects[:4], store=str(path), progress=False, **options)
-    files, content = sorted(tmp_path.iterdir()), path.read_bytes()
-    after = plan_of(throne.compute, [(texts, objects)], store=str(path), **options).loads[0]
-    assert (before.cached, after.cached) == (0, 4 * 6 * 3)
-    assert after.questions == before.questions and after.left == before.left - after.cached
-    assert 0 < after.tokens < before.tokens
-    assert sorted(tmp_path.iterdir()) == files and path.read_bytes() == content
-
-
 def test_weights_that_cannot_be_had(descriptions, tmp_path):
     """The paper's three judges, without a network: known models are planned, and missing facts are named."""
     texts, objects = descriptions
@@ -121,63 +103,14 @@ def test_weights_that_cannot_be_had(descriptions, tmp_path):
     assert plan.total().tokens == sum(load_.tokens for load_ in plan.loads)
 
 
-def test_a_folder_without_weights(descriptions, tiny_t5, tmp_path, one_thread):
-    folder = tmp_path / "described"
-    folder.mkdir()
-    for file in tiny_t5.iterdir():
-        if file.suffix != ".safetensors":
-            (folder / file.name).write_bytes(file.read_bytes())
-    texts, objects = descriptions
-    options = {"vocabulary": CLASSES, "ask": "all"}
-    (got,) = plan_of(throne.compute, [(texts, objects)], judges=str(folder), **options).loads
-    (there,) = plan_of(throne.compute, [(texts, objects)], judges=str(tiny_t5), **options).loads
-    assert (got.questions, got.tokens) == (there.questions, there.tokens)
-    assert "holds no weights" in got.note and got.cached is None
-
-
-@pytest.fixture
-def files(descriptions, throne_files):
-    return throne_files(*descriptions)
-
-
-def test_the_command_that_scores_with_plan_for_score(files, tiny_t5, tmp_path, capsys, one_thread):
-    """11 texts are not empty and 10 of them differ; 80 classes, 3 questions."""
-    options = [*files, "--judges", str(tiny_t5), "lexical", "--ask", "all", "--per-class", "--bootstrap", "9"]
-    options += ["--out", str(tmp_path / "run"), "--published", "--seed", "1"]
-    assert cli.main(["score", *options, "--plan", "--json"]) == 0
-    plan = json.loads(capsys.readouterr().out)
-    assert plan["exact"]
-    assert [judge["left"] for judge in plan["judges"]] == [2400, 2400]
-    assert plan["total"]["questions"] == 2400 and plan["judges"][0]["judge"] == "checkpoint"
-    assert not (tmp_path / "answers.sqlite").exists()
-    assert cli.main(["score", *options, "--plan", "--workers", "2"]) == 0
-    out = capsys.readouterr().out
-    assert "are exact" in out and "4 characters each" in out and str(tiny_t5) not in out
-    assert cli.main(["score", *options, "--quiet"]) == 0
-    capsys.readouterr()
-    assert cli.main(["score", *options, "--plan"]) == 0
-    row = next(line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("checkpoint"))
-    assert row == ["checkpoint", "2,400", "2,400", "0", "0"]
-
-
 @pytest.mark.long
-def test_of_a_model_on_the_hub_only_what_describes_it_is_fetched(files, tiny_t5, hub, tmp_path, capsys):
-    assert cli.main(["score", *files, "--plan", "--judges", str(tiny_t5), "--json"]) == 0
-    (there,) = json.loads(capsys.readouterr().out)["judges"]
+def test_of_a_model_on_the_hub_only_what_describes_it_is_fetched(files, tiny_t5, hub, tmp_path, json_of):
+    (there,) = json_of("score", *files, "--plan", "--judges", tiny_t5)["judges"]
     hub.make(
         "model", "org/tiny", {file.name: file.read_bytes() for file in tiny_t5.iterdir() if file.is_file()}
     )
-    command = [
-        sys.executable,
-        "-m",
-        "halluscope",
-        "score",
-        *files,
-        "--plan",
-        "--judges",
-        "org/tiny",
-        "--json",
-    ]
+    program = [sys.executable, "-m", "halluscope"]
+    command = [*program, "score", *files, "--plan", "--judges", "org/tiny", "--json"]
     home = tmp_path / "home"
     for more in ({}, {"HF_HUB_OFFLINE": "1"}):
         done = subprocess.run(

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from halluscope import cli, registry
+from halluscope import registry
 from tests import small_datasets
 from tests.scripted_server import ScriptedServer, reply
 
@@ -27,96 +27,78 @@ def server():
 
 
 @pytest.fixture
-def command(tmp_path, capsys):
-    """Run `halluscope` on a small dataset with responses; return its JSON output, or its error."""
+def command(tmp_path):
+    """Return the words that score a small dataset by a judge."""
 
-    def run(name, judge, *more, ends=0):
+    def words(name, judge, *more):
         dataset = registry.first_dataset(registry.benchmark(name))
         built = tmp_path / dataset.name
         if not built.exists():
             small_datasets.build(dataset.name, tmp_path)
             rows = registry.benchmark(name).module("rows").load([str(built)])
-            said = [
-                {key: getattr(row, key) for key in dataset.key} | {"response": f"There is dog {number % 3}."}
-                for number, row in enumerate(rows)
-            ]
+            said = []
+            for number, row in enumerate(rows):
+                ids = {key: getattr(row, key) for key in dataset.key}
+                said.append(ids | {"response": f"There is dog {number % 3}."})
             (tmp_path / "said.jsonl").write_text("\n".join(map(json.dumps, said)))
-        words = ["--dataset", str(built), "--judge", judge]
         if "synonyms" in registry.benchmark(name).keywords:  # instead of a download
-            words += ["--synonyms", "names"]
-        if "--responses" not in more:
-            words += ["--responses", str(tmp_path / "said.jsonl")]
-        capsys.readouterr()
-        assert cli.main(["score", name, *words, "--store", str(tmp_path / "store"), "--quiet", *more]) == ends
-        got = capsys.readouterr()
-        return got.err if ends else got.out
+            more = ("--synonyms", "names", *more)
+        files = ["--responses", tmp_path / "said.jsonl", "--dataset", built, "--store", tmp_path / "store"]
+        return ["score", name, *files, "--judge", judge, "--quiet", *more]
 
-    return run
+    return words
 
 
-def planned(command, name, judge, *more):
-    """Return the judge's plan, and everything printed with it."""
-    plan = json.loads(command(name, judge, "--plan", "--json", *more))
-    (load,) = plan["judges"]
-    return load, plan
+@pytest.fixture
+def planned(command, json_of):
+    """Return the judge's plan, and all of the plan."""
+
+    def plan(name, judge, *more):
+        whole = json_of(*command(name, judge, "--plan", *more))
+        (load,) = whole["judges"]
+        return load, whole
+
+    return plan
 
 
 @pytest.mark.parametrize("name", GRADED)
-def test_what_is_planned_is_asked(name, command, server, tmp_path):
+def test_what_is_planned_is_asked(name, command, planned, ran, server, tmp_path):
     judge = f"openai:m@{server.url}"
-    before, plan = planned(command, name, judge, "--repeats", "2")
+    before, plan = planned(name, judge, "--repeats", "2")
     assert not server.bodies and not (tmp_path / "store").exists()
-    command(name, judge, "--repeats", "2", "--max-failed", "1", "--bootstrap", "0")
+    ran(*command(name, judge, "--repeats", "2", "--max-failed", "1", "--bootstrap", "0"))
     sent = [body for body in server.bodies if body["messages"][0]["content"] in server.prompts]
     assert before["questions"] == before["left"] == len(server.prompts) > 0
     assert before["tokens"] == sum(map(len, server.prompts)) / 4
     assert before["reply_tokens"] == sum(body["max_tokens"] for body in sent)
     assert plan["repeats"] == 2 and before["cached"] == 0
 
-    after, _ = planned(command, name, judge, "--repeats", "2")
-    assert (
-        after["cached"] == before["questions"]
-        and after["left"] == after["tokens"] == after["reply_tokens"] == 0
-    )
-    more, _ = planned(command, name, judge, "--repeats", "3")
+    after, _ = planned(name, judge, "--repeats", "2")
+    assert after["cached"] == before["questions"]
+    assert after["left"] == after["tokens"] == after["reply_tokens"] == 0
+    more, _ = planned(name, judge, "--repeats", "3")
     assert (more["questions"], more["cached"]) == (before["questions"] * 3 // 2, before["questions"])
-    fresh, _ = planned(command, name, judge, "--repeats", "2", "--fresh")
+    fresh, _ = planned(name, judge, "--repeats", "2", "--fresh")
     assert fresh["left"] == before["left"]
     assert len(server.prompts) == before["questions"]
 
 
-def test_a_prompt_in_two_files_is_asked_once(command, server, tmp_path):
-    once, _ = planned(command, "hqh", f"openai:m@{server.url}")
-    shutil.copy(tmp_path / "said.jsonl", tmp_path / "again.jsonl")
-    files = ["--responses", str(tmp_path / "said.jsonl"), str(tmp_path / "again.jsonl")]
-    assert planned(command, "hqh", f"openai:m@{server.url}", *files)[0] == once
-
-
-def test_a_local_model(command, tiny_t5, server, one_thread, tmp_path):
+def test_a_local_model(command, planned, ran, tiny_t5, server, one_thread, tmp_path):
     """A prompt whose reply is always the same is asked once, however often it counts."""
-    command("hqh", f"openai:m@{server.url}", "--max-failed", "1")
+    ran(*command("hqh", f"openai:m@{server.url}", "--max-failed", "1"))
     tokens = sum(len(prompt) for prompt in server.prompts) / 4
-    load, plan = planned(command, "hqh", str(tiny_t5), "--repeats", "2")
+    load, plan = planned("hqh", str(tiny_t5), "--repeats", "2")
     assert (load["tokens"], load["questions"], load["cached"]) == (tokens, len(server.prompts), 0)
     assert load["reply_tokens"] is None and load["note"] == "" and plan["exact"]
 
     shutil.copytree(tiny_t5, tmp_path / "bare", ignore=shutil.ignore_patterns("*.safetensors", "*.bin"))
-    bare, _ = planned(command, "hqh", str(tmp_path / "bare"), "--repeats", "2")
+    bare, _ = planned("hqh", str(tmp_path / "bare"), "--repeats", "2")
     assert bare["questions"] == load["questions"] and bare["cached"] is None and "weights" in bare["note"]
 
 
-def test_the_table(command, server):
+def test_the_table(command, ran, server):
     """8 questions; replies of at most 512 tokens."""
-    out = command("hqh", f"openai:m@{server.url}", "--plan")
+    out = ran(*command("hqh", f"openai:m@{server.url}", "--plan")).out
     header, _, row, *_ = out.splitlines()
     assert header.split()[:3] == ["judge", "prompts", "cached"] and row.split()[1:4] == ["8", "0", "8"]
-    assert "The number of prompts is exact: each distinct one is asked once." in out
     assert "one request per prompt; replies of at most 4,096 tokens in all" in out
-    assert "4 characters each" in out
-
-
-def test_given_verdicts_ask_nobody(command, server, tmp_path):
-    ratings = tmp_path / "ratings.jsonl"
-    ratings.write_text("\n".join(json.dumps({"id": i, "correct": True, "extra_claims": 0}) for i in range(8)))
-    error = command("hqh", f"openai:m@{server.url}", "--plan", "--ratings", str(ratings), ends=2)
-    assert "but the ratings are given, so nothing is judged; leave judge out" in error

@@ -61,22 +61,6 @@ def test_the_same_logits_and_votes_as_whole_prompts(smollm2, monkeypatch):
     assert shared_tokens < tokens / 3
 
 
-@pytest.mark.long
-def test_questions_of_several_lengths_in_one_batch(smollm2, monkeypatch):
-    """As on a GPU; replies go on for several tokens, and the first ends before the others."""
-    sizes, begin = [], type(smollm2._voting).begin
-    counted = lambda self, ids, *more: (sizes.append(len(ids)), begin(self, ids, *more))[1]  # noqa: E731
-    monkeypatch.setattr(type(smollm2._voting), "begin", counted)
-    (apart, apart_votes), batches = logits(smollm2), len(sizes)
-    monkeypatch.setattr(smollm2, "spread", 32)
-    sizes.clear()
-    together, votes = logits(smollm2)
-    # per text its beginning and one batch
-    assert max(sizes) == len(PAIRS) // 2 and len(sizes) == 4 < batches
-    torch.testing.assert_close(together, apart, rtol=1e-4, atol=1e-3)
-    assert (votes == apart_votes).all()
-
-
 def test_what_follows_padding_is_placed_after_what_was_read(smollm2):
     """Compare two more steps of prompts of three lengths with each prompt alone."""
     steps, prompts = smollm2._voting, [[5, 6, 7, 8, 9], [11, 12, 13], [21]]

@@ -82,12 +82,6 @@ def test_a_worker_that_dies_is_replaced_and_nothing_is_asked_twice(
     assert fleet.key == judge.key
 
 
-@pytest.mark.long
-def test_what_a_worker_warns_of_is_heard_here(fleet):
-    with pytest.warns(UserWarning, match="the end of a text of .* was cut off"):
-        assert len(collect(fleet, ["dog " * 3000], np.array([[0, 0]]), QUESTIONS)) == 1
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -1,6 +1,11 @@
 """Made rows and texts of each benchmark, enough for every part, convention and outcome; the same on each machine."""
 
+from itertools import product
 from typing import Any
+
+from halluscope.benchmarks.hqh.data import LEVELS
+from halluscope.benchmarks.mme.data import SUBTASKS
+from halluscope.benchmarks.mmhal.data import TYPES
 
 THINGS = ("dog", "cat", "bus", "chair", "cup", "person", "bicycle", "umbrella")
 
@@ -52,102 +57,62 @@ def pope() -> list[dict[str, Any]]:
     """Six questions about each of 20 images, two of each sampling."""
     rows = []
     for number in range(120):
-        rows.append(
-            {
-                "question_id": number,
-                "image_id": number // 6,
-                "object": thing(number),
-                "question": f"Is there a {thing(number)} in the image?",
-                "sampling": ("random", "popular", "adversarial")[number % 3],
-                "answer": ("yes", "no")[(number // 3) % 2],
-            }
-        )
+        row = {"question_id": number, "image_id": number // 6, "object": thing(number)}
+        row["question"] = f"Is there a {thing(number)} in the image?"
+        row["sampling"] = ("random", "popular", "adversarial")[number % 3]
+        row["answer"] = ("yes", "no")[(number // 3) % 2]
+        rows.append(row)
     return rows
 
 
 def dash_b() -> list[dict[str, Any]]:
     rows = []
     for number in range(60):
-        rows.append(
-            {
-                "question_id": number,
-                "file_name": f"{number // 2}.jpg",
-                "source": "coco",
-                "object": thing(number),
-                "question": f"Can you see a {thing(number)} in this image. Please answer only with yes or no.",
-                "answer": ("no", "yes")[number % 2],
-            }
-        )
+        row = {"question_id": number, "file_name": f"{number // 2}.jpg", "source": "coco"}
+        row["object"] = thing(number)
+        row["question"] = f"Can you see a {thing(number)} in this image. Please answer only with yes or no."
+        row["answer"] = ("no", "yes")[number % 2]
+        rows.append(row)
     return rows
 
 
 def mme() -> list[dict[str, Any]]:
     """Three images of each subtask but one."""
-    subtasks = (
-        *("existence", "count", "position", "color", "posters", "celebrity", "scene", "landmark", "artwork"),
-        *("commonsense_reasoning", "numerical_calculation", "text_translation", "code_reasoning"),
-    )
+    subtasks = [subtask for subtask in SUBTASKS if subtask != "OCR"]
     rows = []
     for number in range(3 * len(subtasks)):
         subtask = subtasks[number % len(subtasks)]
         for answer in ("yes", "no"):
-            rows.append(
-                {
-                    "id": f"{subtask}/{number // len(subtasks)}.jpg/{answer}",
-                    "subtask": subtask,
-                    "file_name": f"{subtask}/{number // len(subtasks)}.jpg",
-                    "question": f"Is it {thing(number)} or {answer}?",
-                    "answer": answer,
-                }
-            )
+            image = f"{subtask}/{number // len(subtasks)}.jpg"
+            row = {"id": f"{image}/{answer}", "subtask": subtask, "file_name": image, "answer": answer}
+            rows.append(row | {"question": f"Is it {thing(number)} or {answer}?"})
     return rows
 
 
 def humblebench() -> list[dict[str, Any]]:
     types = ("Relation", "Attribute", "Category", "Location", "Weather")
+    choices = "A. a\nB. b\nC. c\nD. d\nE. None of the above"
     rows = []
     for number in range(60):
-        rows.append(
-            {
-                "question_id": number,
-                "file_name": f"{number // 3}.jpg",
-                "type": types[number % 5],
-                "question": f"What is thing {number}?\nA. a\nB. b\nC. c\nD. d\nE. None of the above",
-                "label": "ABCDE"[(number * 2 + number // 5) % 5],
-            }
-        )
+        row = {"question_id": number, "file_name": f"{number // 3}.jpg", "type": types[number % 5]}
+        row["question"] = f"What is thing {number}?\n{choices}"
+        row["label"] = "ABCDE"[(number * 2 + number // 5) % 5]
+        rows.append(row)
     return rows
 
 
 def amber() -> list[dict[str, Any]]:
     rows = []
     for number in range(1, 29):
-        rows.append(
-            {
-                "id": number,
-                "file_name": f"AMBER_{number}.jpg",
-                "prompt": "Describe this image.",
-                "task": "generative",
-                "dimension": "generation",
-                "answer": None,
-                "truth": ["dog", "chair", thing(number)],
-                "hallu": ["bus", "umbrella"],
-            }
-        )
+        row = {"id": number, "file_name": f"AMBER_{number}.jpg", "prompt": "Describe this image."}
+        row |= {"task": "generative", "dimension": "generation", "answer": None}
+        rows.append(row | {"truth": ["dog", "chair", thing(number)], "hallu": ["bus", "umbrella"]})
     dimensions = ("existence", "state", "number", "action", "relation")
     for number in range(29, 99):
-        rows.append(
-            {
-                "id": number,
-                "file_name": f"AMBER_{number % 28 + 1}.jpg",
-                "prompt": f"Is thing {number} there?",
-                "task": "discriminative",
-                "dimension": dimensions[number % 5],
-                "answer": ("no", "yes")[(number // 5) % 2],
-                "truth": [],
-                "hallu": [],
-            }
-        )
+        image = f"AMBER_{number % 28 + 1}.jpg"
+        row = {"id": number, "file_name": image, "prompt": f"Is thing {number} there?"}
+        row |= {"task": "discriminative", "dimension": dimensions[number % 5], "truth": [], "hallu": []}
+        rows.append(row | {"answer": ("no", "yes")[(number // 5) % 2]})
     return rows
 
 
@@ -156,60 +121,31 @@ def hallusionbench() -> list[dict[str, Any]]:
     figures = {"VD": ((0, 1), (1, 2), (2, 2)), "VS": ((0, 0), (1, 1), (2, 2))}
     subcategories = {"VD": ("figure", "math"), "VS": ("chart", "map")}
     rows = []
-    for set_id in range(4):
-        for category, pairs in figures.items():
-            for question in (0, 1):
-                for figure, visual_input in pairs:
-                    rows.append(
-                        {
-                            "category": category,
-                            "subcategory": subcategories[category][set_id % 2],
-                            "set_id": set_id,
-                            "figure_id": figure,
-                            "question_id": question,
-                            "visual_input": visual_input,
-                            "question": f"Is thing {question} of set {set_id} red?",
-                            "gt_answer": ("no", "yes")[(figure + question + set_id) % 2],
-                            "gt_answer_details": "As the figure shows.",
-                        }
-                    )
+    for set_id, category, question in product(range(4), figures, (0, 1)):
+        for figure, visual_input in figures[category]:
+            row = {"category": category, "subcategory": subcategories[category][set_id % 2]}
+            row |= {"set_id": set_id, "figure_id": figure, "question_id": question}
+            row |= {"visual_input": visual_input, "question": f"Is thing {question} of set {set_id} red?"}
+            row["gt_answer"] = ("no", "yes")[(figure + question + set_id) % 2]
+            rows.append(row | {"gt_answer_details": "As the figure shows."})
     return rows
 
 
 def mmhal() -> list[dict[str, Any]]:
-    types = (
-        *("attribute", "adversarial", "comparison", "counting"),
-        *("relation", "environment", "holistic", "other"),
-    )
     rows = []
     for number in range(48):
-        rows.append(
-            {
-                "id": number,
-                "image_id": f"image{number // 2}",
-                "question": f"What about thing {number}?",
-                "answer": "There are two dogs.",
-                "type": types[number % 8],
-                "topic": ("animal", "food")[number % 2],
-                "contents": ["Dog", thing(number)],
-            }
-        )
+        row = {"id": number, "image_id": f"image{number // 2}", "question": f"What about thing {number}?"}
+        row |= {"answer": "There are two dogs.", "contents": ["Dog", thing(number)]}
+        rows.append(row | {"type": TYPES[number % 8], "topic": ("animal", "food")[number % 2]})
     return rows
 
 
 def hqh() -> list[dict[str, Any]]:
-    types = ("existence", "count", "attribute", "action", "relation", "comparison", "environment", "OCR")
     rows = []
     for number in range(48):
-        rows.append(
-            {
-                "id": number,
-                "image_id": number // 2,
-                "question": f"What about thing {number}?",
-                "answer": ("two dogs", "a red chair", "yes")[number % 3],
-                "type": types[number % 8],
-            }
-        )
+        row = {"id": number, "image_id": number // 2, "question": f"What about thing {number}?"}
+        row["answer"] = ("two dogs", "a red chair", "yes")[number % 3]
+        rows.append(row | {"type": list(LEVELS)[number % 8]})
     return rows
 
 
@@ -217,30 +153,18 @@ def gavie() -> list[dict[str, Any]]:
     rows = []
     for number in range(40):
         region = {"phrase": f"a {thing(number)}", "x": 1, "y": 2, "width": 30, "height": 40}
-        rows.append(
-            {
-                "id": number,
-                "image_id": number // 4,
-                "question": f"Describe thing {number}.",
-                "regions": [region],
-            }
-        )
+        row = {"id": number, "image_id": number // 4, "question": f"Describe thing {number}."}
+        rows.append(row | {"regions": [region]})
     return rows
 
 
 def llava_bench() -> list[dict[str, Any]]:
     rows = []
     for number in range(36):
-        rows.append(
-            {
-                "id": number,
-                "file_name": f"{number // 3}.jpg",
-                "question": f"What about {thing(number)} {number}?",
-                "category": ("conv", "detail", "complex")[number % 3],
-                "context": f"A picture of {thing(number)}.",
-                "answer": f"It is {thing(number)}.",
-            }
-        )
+        row = {"id": number, "file_name": f"{number // 3}.jpg"}
+        row["question"] = f"What about {thing(number)} {number}?"
+        row["category"] = ("conv", "detail", "complex")[number % 3]
+        rows.append(row | {"context": f"A picture of {thing(number)}.", "answer": f"It is {thing(number)}."})
     return rows
 
 
@@ -248,16 +172,10 @@ def haloquest() -> list[dict[str, Any]]:
     types = ("false premises", "visual challenge", "insufficient context")
     rows = []
     for number in range(48):
-        rows.append(
-            {
-                "id": number,
-                "file_name": f"{number // 2}.jpg",
-                "image_type": ("generated", "real")[number // 2 % 2],
-                "type": types[number % 3],
-                "question": f"What about thing {number}?",
-                "answers": ["There is none.", "No such thing is in the image."],
-            }
-        )
+        row = {"id": number, "file_name": f"{number // 2}.jpg", "type": types[number % 3]}
+        row["image_type"] = ("generated", "real")[number // 2 % 2]
+        row["question"] = f"What about thing {number}?"
+        rows.append(row | {"answers": ["There is none.", "No such thing is in the image."]})
     return rows
 
 

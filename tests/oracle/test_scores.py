@@ -24,6 +24,9 @@ pytestmark = [
 ]
 
 
+IN_FULL = {"bootstrap": 100, "per_question": True}
+
+
 def check(benchmark: str, predictions: list[str], references: Any, calls: dict[str, dict[str, Any]]) -> None:
     """Compare the results of some calls, by name, with the frozen ones."""
     metric = evaluate.load(str(ROOT / "metrics" / benchmark))
@@ -49,11 +52,8 @@ def test_pope():
     for parser in ("pope", "strict", "lmms-eval", "vlmevalkit", "repope", "first-word", "vcd"):
         calls[parser] = columns | {"parser": parser, "bootstrap": 100, "per_class": True}
     for convention in ("usual", "lmms-eval", "repope"):
-        calls[f"strict, {convention}"] = columns | {
-            "parser": "strict",
-            "convention": convention,
-            "per_question": True,
-        }
+        strict = {"parser": "strict", "convention": convention, "per_question": True}
+        calls[f"strict, {convention}"] = columns | strict
     calls["corrected"] = columns | {"corrected": corrected, "bootstrap": 100, "level": 0.9}
     calls["thoughts kept"] = columns | {"thoughts": "kept"}
     check("pope", taken(inputs.YES_NO_TEXTS, len(rows)), answers, calls)
@@ -105,12 +105,8 @@ def test_hallusionbench():
     rows = inputs.hallusionbench()
     calls: dict[str, dict[str, Any]] = {}
     for protocol in ("official", "lmms-eval", "vlmevalkit"):
-        calls[f"verdicts, {protocol}"] = {
-            "correctness": taken((1, 0, 1, 2, 1), len(rows)),
-            "protocol": protocol,
-            "bootstrap": 100,
-            "per_question": True,
-        }
+        correctness = taken((1, 0, 1, 2, 1), len(rows))
+        calls[f"verdicts, {protocol}"] = IN_FULL | {"correctness": correctness, "protocol": protocol}
     calls["verdicts, official"]["same"] = taken((1, 1, 0), len(rows))
     for judge in ("rules", "vlmevalkit"):
         calls[judge] = {"judge": judge, "bootstrap": 100}
@@ -120,11 +116,7 @@ def test_hallusionbench():
 def test_mmhal():
     rows = inputs.mmhal()
     calls = {
-        "ratings": {
-            "ratings": taken((6, 4, 0, 2, 3, 5, 1), len(rows)),
-            "bootstrap": 100,
-            "per_question": True,
-        },
+        "ratings": IN_FULL | {"ratings": taken((6, 4, 0, 2, 3, 5, 1), len(rows))},
         "some missing": {"ratings": taken((6, None, 0), len(rows)), "bootstrap": 100},
     }
     check("mmhal", taken(inputs.ANSWERS, len(rows)), rows, calls)
@@ -132,18 +124,11 @@ def test_mmhal():
 
 def test_hqh():
     rows = inputs.hqh()
-    given = taken(
-        (
-            {"correct": True, "extra_claims": 0},
-            {"correct": False, "extra_claims": 2},
-            {"correct": True, "extra_claims": 1},
-            None,
-            {"correct": False, "extra_claims": None},
-        ),
-        len(rows),
-    )
+    wrong, unsearched = {"correct": False, "extra_claims": 2}, {"correct": False, "extra_claims": None}
+    right, right_with_a_claim = {"correct": True, "extra_claims": 0}, {"correct": True, "extra_claims": 1}
+    verdicts = taken((right, wrong, right_with_a_claim, None, unsearched), len(rows))
     calls = {
-        "ratings": {"ratings": given, "bootstrap": 100, "per_question": True},
+        "ratings": IN_FULL | {"ratings": verdicts},
         "reference-only": {"judge": "reference-only", "bootstrap": 100},
     }
     check("hqh", taken(inputs.ANSWERS, len(rows)), rows, calls)
@@ -153,7 +138,7 @@ def test_llava_bench():
     rows = inputs.llava_bench()
     pairs = ((8, 6), (9, 9.5), (7, 3), (10, 1), (6, 8))
     calls = {
-        "ratings": {"ratings": taken(pairs, len(rows)), "bootstrap": 100, "per_question": True},
+        "ratings": IN_FULL | {"ratings": taken(pairs, len(rows))},
         "some missing": {"ratings": taken((*pairs, None, (-1, -1)), len(rows)), "bootstrap": 100},
     }
     check("llava_bench", taken(inputs.ANSWERS, len(rows)), rows, calls)
@@ -161,23 +146,16 @@ def test_llava_bench():
 
 def test_gavie():
     rows = inputs.gavie()
-    given = taken(
-        (
-            {"relevancy": 9, "accuracy": 4},
-            {"relevancy": 10, "accuracy": 10},
-            None,
-            {"relevancy": 0, "accuracy": 2.5},
-        ),
-        len(rows),
-    )
-    calls = {"ratings": {"ratings": given, "bootstrap": 100, "per_question": True}}
+    good, best = {"relevancy": 9, "accuracy": 4}, {"relevancy": 10, "accuracy": 10}
+    ratings = taken((good, best, None, {"relevancy": 0, "accuracy": 2.5}), len(rows))
+    calls = {"ratings": IN_FULL | {"ratings": ratings}}
     check("gavie", taken(inputs.ANSWERS, len(rows)), rows, calls)
 
 
 def test_haloquest():
     rows = inputs.haloquest()
-    given = taken(({"correct": True}, {"correct": False}, {"correct": True}, None), len(rows), 3)
-    calls = {"ratings": {"ratings": given, "bootstrap": 100, "per_question": True}}
+    verdicts = taken(({"correct": True}, {"correct": False}, {"correct": True}, None), len(rows), 3)
+    calls = {"ratings": IN_FULL | {"ratings": verdicts}}
     check("haloquest", taken(inputs.ANSWERS, len(rows)), rows, calls)
 
 
@@ -186,25 +164,16 @@ def test_throne():
     draw = np.random.default_rng(0)
     votes = draw.integers(2, size=(len(rows), len(inputs.THINGS), 9))
     cells = draw.integers(2, size=(len(rows), len(inputs.THINGS))).astype(bool)
+    tables = {"bootstrap": 100, "per_class": True}
     calls: dict[str, dict[str, Any]] = {
-        "lexical": {
-            "judges": "lexical",
-            "ask": "all",
-            "bootstrap": 100,
-            "per_class": True,
-            "per_image": True,
-        },
+        "lexical": tables | {"judges": "lexical", "ask": "all", "per_image": True},
         "lexical, needed": {"judges": "lexical", "explain": True},
     }
     own = {"vocabulary": list(inputs.THINGS), "votes": votes.tolist()}
     for agreement in ("unanimous", "majority", 7):
-        calls[f"votes, {agreement}"] = own | {"agreement": agreement, "bootstrap": 100, "per_class": True}
-    calls["released"] = own | {
-        "agreement": "majority",
-        "class_f": "mean",
-        "all_average": "image",
-        "bootstrap": 100,
-    }
+        calls[f"votes, {agreement}"] = own | tables | {"agreement": agreement}
+    released = {"agreement": "majority", "class_f": "mean", "all_average": "image", "bootstrap": 100}
+    calls["released"] = own | released
     calls["cells"] = own | {"agreement": "majority", "cells": cells.tolist(), "beta": 2.0}
     references = [row["objects"] for row in rows]
     check("throne", taken(inputs.DESCRIPTIONS, len(rows)), references, calls)
@@ -242,12 +211,8 @@ def test_openchair():
     votes = taken(([["dog", "yes"], ["cat", "no"]], [], [["chair", "unsure"]]), len(captions))
     calls: dict[str, dict[str, Any]] = {}
     for convention in ("released", "first"):
-        calls[convention] = {
-            "judges": "lexical",
-            "convention": convention,
-            "bootstrap": 100,
-            "per_image": True,
-        }
+        by_rules = {"judges": "lexical", "convention": convention, "bootstrap": 100, "per_image": True}
+        calls[convention] = by_rules
         calls[f"votes, {convention}"] = {"votes": votes, "convention": convention, "bootstrap": 100}
     calls["nouns"] = {"nouns": nouns, "judges": "lexical", "bootstrap": 100}
     check("openchair", taken(inputs.DESCRIPTIONS, len(captions)), captions, calls)

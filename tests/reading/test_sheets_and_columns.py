@@ -101,10 +101,7 @@ THREE = [(number, label, "x") for number, label in ROWS]
     "names",
     [
         ("question_id", "response", "response"),
-        ("question_id", "Response", "RESPONSE"),
-        ("question_id", "response", "Response"),
-        ("question_id", "response ", "response"),
-        ("question_id", "Model Answer", "model_answer"),
+        ("question_id", "response ", "Response"),
         ("question_id", "modelAnswer", "model_answer"),
     ],
 )

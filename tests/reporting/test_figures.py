@@ -16,6 +16,7 @@ from halluscope.reporting import figures
 from halluscope.reporting.figures import FORMATS, Axis, Compared, Point, share
 from halluscope.reporting.page.drawings import drawing
 from halluscope.reporting.report_items import ABSENT, FOUND, HALLUCINATED, MISSED, Item, Mark, Shown
+from tests.reporting import pages
 from tests.runs.made import change, made, write
 from tests.small_datasets import needs
 
@@ -25,19 +26,7 @@ pytestmark = pytest.mark.filterwarnings(
 POPE = registry.benchmark("pope")
 MMHAL = registry.benchmark("mmhal")
 THRONE = registry.benchmark("throne")
-HOSTILE = (
-    "</svg><script>alert(1)</script>",
-    "a\" onload='alert(1)'",
-    "$\\frac{1}{0}$ and $",
-    "]]> <!-- &amp; &#x0;",
-    "half \ud800, \u202eback, \u2028line, \x00\x1b[31m",
-    "style='fill: red'",
-    "x" * 1_000_000,
-    "\\input{/etc/passwd} %d {0}",
-    "狗 🐕",
-    "",
-    "_hidden",
-)
+HOSTILE = (*pages.HOSTILE, "$\\frac{1}{0}$ and $", "狗 🐕", "", "_hidden")
 
 
 def model(name, seed=0, classes=("dog", "cup", "bench", "bus"), rows=60):
@@ -133,19 +122,6 @@ def test_scores_and_the_parts_of_the_principal_one():
         figures.of_scores([rated], MMHAL, ["rating", "hallucination_rate"])
 
 
-def test_the_worst_classes_are_those_of_all_models_together():
-    one = Shown("one", {}, [item(1, a=HALLUCINATED, b=FOUND), item(2, a=FOUND, b=FOUND)])
-    two = Shown("two", {}, [item(1, a=FOUND, c=MISSED), item(2, a=HALLUCINATED, b=FOUND)])
-    panels = figures.of_classes([one, two]).drawing.axes
-    assert [label.get_text() for label in panels[0].get_yticklabels()] == ["a", "c", "b"]
-    assert [panel.get_title(loc="left") for panel in panels] == [
-        "mentions that are wrong",
-        "present, not mentioned",
-    ]
-    without_misses = Shown("a", {}, [item(1, dog=FOUND, cup=HALLUCINATED)])
-    assert len(figures.of_classes([without_misses]).drawing.axes) == 1
-
-
 def test_two_benchmarks():
     """Ranks 1 2 3 4 and 1 2 4 3: Spearman's coefficient is 1 - 6 * 2 / (4 * 15) = 0.8."""
     models = compared((0.5, 0.1), (0.6, 0.2), (0.7, 0.4), (0.8, 0.3))
@@ -170,7 +146,7 @@ def test_two_benchmarks():
 @pytest.fixture(scope="module")
 def hostile():
     """All figures, of models and classes with hostile names."""
-    models = [model(name, seed, HOSTILE[5:9]) for seed, name in enumerate(HOSTILE[:5])]
+    models = [model(name, seed, HOSTILE[-5:-1]) for seed, name in enumerate(HOSTILE[:5])]
     points = compared(*[(number / 20, number / 30) for number in range(len(HOSTILE))])
     named = [Compared(name, point.first, point.second) for name, point in zip(HOSTILE, points, strict=True)]
     axis = Axis("POPE", "f1", False)
@@ -254,19 +230,14 @@ def test_several_benchmarks_each_have_their_figures(runs, tmp_path, ran):
 def test_the_command_refuses(runs, tmp_path, refused):
     changed = write(made(THRONE, tmp_path / "made"), tmp_path / "changed")
     change(changed, "items.jsonl", lambda rows: rows[:1], sealed=False)
-    (tmp_path / "none").mkdir()
     throne, pope = runs / "throne", runs / "pope"
     chair = write(made(registry.benchmark("chair"), tmp_path / "made"), tmp_path / "chair")
     for words, said in (
         ([throne, "--scores", "f1_clas"], "Did you mean 'f1_cls'?"),
         ([throne, pope, "--scores", "f1", "f1", "f1"], "3 scores are named for two benchmarks"),
-        ([tmp_path / "none"], "There is no run in"),
         ([throne, pope, chair, "--scores", "f1"], "the runs are of 3 benchmarks: THRONE"),
         ([changed], "items.jsonl was changed"),
-        (
-            [throne / "one", pope, "--scores", "f1_cls"],
-            "scores of both THRONE (throne_coco) and POPE (pope): one; expected at least 3",
-        ),
+        ([throne / "one", pope, "--scores", "f1_cls"], "POPE (pope): one; expected at least 3"),
     ):
         assert said in refused("report", *words, "--figures", tmp_path / "figures")
     assert not (tmp_path / "figures").exists()

@@ -7,7 +7,6 @@ import pytest
 from halluscope import registry
 from halluscope.paths import PACKAGE
 from halluscope.reporting import published
-from halluscope.reporting.published_table import MINUS
 from tests.small_datasets import needs
 
 NO_SHARES = {
@@ -37,35 +36,6 @@ def test_shares_are_fractions(name):
 def test_each_csv_file_is_a_declared_table():
     files = {file for file in (PACKAGE / "benchmarks").glob("*/published/*") if file.is_file()}
     assert {table.file for table in published.tables().values()} == files
-
-
-@pytest.mark.parametrize("table", published.tables().values(), ids=lambda table: table.name)
-def test_each_cell_is_read(table):
-    """The name, then words, then lists, then numbers; nothing of a cell is lost but the zeros after a number."""
-    header, *lines = cells(table.file)
-    first = ["name", *table.facts, *table.lists]
-    assert header[: len(first)] == first and set(table.not_in_percent) <= set(header[len(first) :])
-    assert len(set(header)) == len(header) and set(table.chosen_by) <= set(table.facts)
-    rows = table.rows()
-    assert len(rows) == len(lines) > 0
-    for line, row in zip(lines, rows, strict=True):
-        written = {column: text for column, text in zip(header, line, strict=True) if text}
-        scores = table.scores(row)
-        if row.facts.get(table.sign) == MINUS:
-            scores = {name: 1 - value for name, value in scores.items()}
-        assert (
-            list(written) == ["name", *row.facts, *row.lists, *row.printed]
-            and scores.keys() == row.printed.keys()
-        )
-        for column, text in written.items():
-            if column in table.lists:
-                assert ";".join(row.lists[column]) == text and all(row.lists[column])
-            elif column in table.facts:
-                assert row.facts[column] == text
-            elif column != "name":
-                share = 1 if column in table.not_in_percent else 100
-                assert float(text) == row.printed[column] == pytest.approx(share * scores[column])
-                assert isinstance(row.printed[column], int) == ("." not in text)
 
 
 @pytest.mark.parametrize("benchmark", registry.benchmarks(), ids=lambda benchmark: benchmark.name)

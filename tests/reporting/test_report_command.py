@@ -14,8 +14,6 @@ from tests.reporting.test_page import Elements
 from tests.small_datasets import needs
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-ASKED = r'<p class="soft small">(.*?)</p>\s*<p class="asked">(.*?)</p>'
 CLASSES = vocabularies.load("coco").classes
 
 
@@ -64,16 +62,6 @@ def test_the_headline_of_several_models(four_models, tmp_path, ran):
         "f0.5_cls hides a difference: careful has a precision of 100.0 and a recall of 50.0, eager has a precision of "
         "80.0 and a recall of 100.0."
     )
-
-
-def test_the_headline_of_two_models_and_of_one(four_models, tmp_path, ran):
-    ran("report", four_models / "good", four_models / "poor", "--out", tmp_path / "two.html")
-    assert re.match(
-        r"good is better than poor: f0.5_cls differs by .* points", header_of(tmp_path / "two.html")[0]
-    )
-    ran("report", four_models / "careful", "--out", tmp_path / "one.html")
-    first, meaning, _ = header_of(tmp_path / "one.html")
-    assert first.startswith("f0.5_cls 83.3 <span") and "described 50.0 times in 100 (recall)" in meaning
 
 
 def test_the_prompt_that_was_answered(four_models, tmp_path, ran):

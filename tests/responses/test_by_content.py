@@ -69,8 +69,7 @@ def said(sampling, first=1, word="image", image=False, keep=lambda place: True):
     ]
 
 
-@pytest.mark.parametrize("image", [False, True])
-@pytest.mark.parametrize("word", ["image", "imange"])
+@pytest.mark.parametrize(("word", "image"), [("image", True), ("imange", False)])
 @pytest.mark.parametrize("sampling", THINGS)
 def test_a_file_of_one_sampling_is_scored_for_it(dataset, sampling, word, image):
     result = halluscope.score("pope", said(sampling, word=word, image=image), dataset, bootstrap=0)
@@ -116,6 +115,10 @@ def asked(sampling):
     return [(row["image"], row["prompt"].split("\n")[0], row["text"]) for row in said(sampling, image=True)]
 
 
+def chat(ask, text):
+    return [{"role": "user", "content": f"<image>{ask}"}, {"role": "assistant", "content": text}]
+
+
 ALL, ONE = [(name, *row) for name in THINGS for row in asked(name)], asked("popular")
 ROWS = {
     "beside scores of each": {name: {"metrics": {"f1": 1}, "results": said(name)} for name in THINGS},
@@ -145,15 +148,7 @@ ROWS = {
         {"input": {"image": image, "question": ask}, "output": {"answer": text}} for image, ask, text in ONE
     ],
     "a question in a chat": [
-        {
-            "response": text,
-            "labels": "yes",
-            "messages": [
-                {"role": "user", "content": f"<image>{ask}"},
-                {"role": "assistant", "content": text},
-            ],
-            "images": [{"bytes": None, "path": f"/val/{image}"}],
-        }
+        {"messages": chat(ask, text), "response": text, "images": [{"bytes": None, "path": f"/val/{image}"}]}
         for image, ask, text in ONE
     ],
     "a question among words": [
@@ -201,19 +196,13 @@ OFFICIAL = [
 
 
 @pytest.mark.skipif(not UPSTREAM, reason="needs HALLUSCOPE_UPSTREAM")
-@pytest.mark.parametrize("model, f1", [("13b", {"random": 87.1, "popular": 86.2, "adversarial": 84.5})])
-def test_llavas_own_answers_give_its_printed_scores(model, f1):
-    (file,) = WILD.glob(f"Haoming2000*/*pope__answers__llava-v1.5-{model}.jsonl")
-    result = halluscope.score("pope", file, OFFICIAL, bootstrap=0)
-    assert {name: round(100 * result[f"f1/{name}"], 1) for name in samplings(result)} == f1
-    assert (result["rows"], result["questions_version"]) == (8910, "2023-05")
-    assert "|questions:2023-05" in result["signature"]
-
-
-@pytest.mark.skipif(not UPSTREAM, reason="needs HALLUSCOPE_UPSTREAM")
-def test_older_question_files_serve_as_datasets(tmp_path):
+def test_llavas_own_answers_give_its_printed_scores(tmp_path):
+    """Older question files serve as datasets too."""
     (file,) = WILD.glob("Haoming2000*/*pope__answers__llava-v1.5-13b.jsonl")
     whole = halluscope.score("pope", file, OFFICIAL, bootstrap=0)
+    printed = {"random": 87.1, "popular": 86.2, "adversarial": 84.5}
+    assert {name: round(100 * whole[f"f1/{name}"], 1) for name in samplings(whole)} == printed
+    assert "|questions:2023-05" in whole["signature"]
     source = WILD / "questions" / "llava_pope_test.jsonl"  # it has no labels of its own
     assert cli.main(["build", "pope", "--source", str(source), "--out", str(tmp_path / "built")]) == 0
     for dataset in (source, tmp_path / "built"):
@@ -221,3 +210,34 @@ def test_older_question_files_serve_as_datasets(tmp_path):
         assert (result["rows"], result["questions_version"]) == (8910, "2023-05")
         for name in samplings(whole):
             assert result[f"f1/{name}"] == whole[f"f1/{name}"]
+
+
+@pytest.mark.parametrize("limit", [2, 4, 18, 99])
+@pytest.mark.parametrize("sampling", THINGS)
+def test_the_first_of_one_sampling_are_scored_for_it(dataset, sampling, limit):
+    responses = said(sampling)
+    result = halluscope.score("pope", responses, dataset, bootstrap=0, limit=limit)
+    alone = halluscope.score("pope", responses[:limit], dataset, bootstrap=0, partial=limit < 18)
+    assert samplings(result) == [sampling] and result["accuracy"] == 1
+    assert result["signature"] == alone["signature"]
+    assert ("part:" in result["signature"]) == (limit < 18)
+
+
+def test_the_first_that_several_samplings_ask_belong_to_none(dataset):
+    """The first question is the same in both."""
+    with pytest.raises(ValueError, match="fits sampling random and sampling popular equally well"):
+        halluscope.score("pope", said("popular"), dataset, limit=1)
+
+
+def test_a_limit_that_leaves_no_response_to_a_sampling_is_named(dataset):
+    both = [row | {"sampling": sampling} for sampling in THINGS for row in said(sampling)]
+    with pytest.raises(ValueError, match=r"none of the first 10 responses \(--limit\) is about popular"):
+        halluscope.score("pope", both, dataset, sampling="popular", limit=10)
+
+
+def test_a_refusal_names_the_first_contradiction(dataset):
+    responses = said("popular", image=True)
+    responses[4]["image"] = IMAGES[2]
+    first = r"The nearest is sampling popular.* in responses\[4\]: 'Is there a red cup in the image\?' about image 99"
+    with pytest.raises(ValueError, match=first):
+        halluscope.score("pope", responses, dataset)

@@ -49,8 +49,6 @@ FORMS = {
     "lists by id": {n: [c] for n, c in CAPTIONS.items()},
     "lists of objects by file": {coco(n): [{"prompt": "?", "caption": c}] for n, c in CAPTIONS.items()},
     "settings first": [{"args": {"beams": 5}}, *({"image_id": n, "caption": c} for n, c in CAPTIONS.items())],
-    "scores last": [*({"image_id": n, "caption": c} for n, c in CAPTIONS.items()), {"CHAIRs": 0.5}],
-    "lists by id, of objects": {n: [{"caption": c}] for n, c in CAPTIONS.items()},
     "texts": [*CAPTIONS.values()],
     "columns": {"image_id": [*CAPTIONS], "caption": [*CAPTIONS.values()]},
     "names and cells": {
@@ -64,10 +62,7 @@ FORMS = {
     },
 }
 ROWS = {
-    "index": lambda i, n, c: {"image_path": f"images/{coco(n)}", "index": n, "prediction": c},
     "other index": lambda i, n, c: {"image_path": f"images/{coco(n)}", "index": i, "prediction": c},
-    "file": lambda i, n, c: {"file": coco(n), "caption": c},
-    "img_id": lambda i, n, c: {"img_id": int(n), "caption": c},
     "img": lambda i, n, c: {"img": coco(n), "model": "m", "gt_answer": "?", "generated_text": c},
     "only text": lambda i, n, c: {"image_name": coco(n), "said": c, "url": f"https://host/{n}"},
     "chat": lambda i, n, c: {"id": n, "messages": turns("role", "content", "user", "assistant", c)},
@@ -77,27 +72,18 @@ ROWS = {
     },
     "batch": lambda i, n, c: {
         "custom_id": n,
-        "response": {"status_code": 200, "body": {"choices": [{"message": {"content": c}}]}},
+        "response": {"body": {"choices": [{"message": {"content": c}}]}},
     },
     "object with the text": lambda i, n, c: {"image_id": n, "output": {"text": c, "tokens": 9}},
     "capitals": lambda i, n, c: {"imageId": int(n), "modelAnswer": c},
-    "a file by any name": lambda i, n, c: {"picture": f"/data/{coco(n)}", "model": "m", "caption_beam": c},
     "boxes beside": lambda i, n, c: {
         "image_id": n,
         "description": c,
         "boxes": [{"of": "dog"}],
         "ps": {"1": {}},
     },
-    "a caption that people wrote": lambda i, n, c: {
-        "image_id": n,
-        "caption": f"A cat {i}.",
-        "generated_caption": c,
-    },
-    "objects beside the text": lambda i, n, c: {
-        "file_0": coco(n),
-        "said": c,
-        "found": {"0": {"text": "cat"}},
-    },
+    "a caption by people": lambda i, n, c: {"image_id": n, "caption": f"A cat {i}.", "generated_caption": c},
+    "objects beside": lambda i, n, c: {"file_0": coco(n), "said": c, "found": {"0": {"text": "cat"}}},
     "number.jpg": lambda i, n, c: {"id": "563", "question": "?", "image": f"/data/{n}.jpg", "text": c},
 }
 
@@ -177,16 +163,11 @@ def test_lmms_evals_short_samples(pope, tmp_path):
     rows = [
         json.loads(line) | {"sampling": path} for path in pope for line in Path(path).read_text().splitlines()
     ]
-    samples = [
-        {
-            "doc_id": number,
-            "target": row["label"],
-            "filtered_resps": [row["label"].title()],
-            "doc_hash": "0" * 8,
-        }
-        | {"input": f"{row['text']}\nAnswer the question using a single word or phrase."}
-        for number, row in enumerate(rows)
-    ]
+    samples = []
+    for number, row in enumerate(rows):
+        said = {"target": row["label"], "filtered_resps": [row["label"].title()], "doc_hash": "0" * 8}
+        asked = f"{row['text']}\nAnswer the question using a single word or phrase."
+        samples.append({"doc_id": number, "input": asked, **said})
     (tmp_path / "samples.jsonl").write_text("\n".join(map(json.dumps, samples[::-1])))
     result = halluscope.score("pope", str(tmp_path / "samples.jsonl"), pope, bootstrap=0)
     assert (result["rows"], result["accuracy"], result["matched"]) == (36, 1.0, "order")

@@ -90,21 +90,14 @@ def test_a_request_that_failed_is_no_response(tmp_path: Path) -> None:
     ("samples", "message"),
     [
         ([], "holds no samples; expected a log that was written with its samples"),
-        (
-            [sample(1), sample(1, epoch=2)],
-            "belongs to epoch 2: this log holds several responses per row; expected one",
-        ),
+        ([sample(1), sample(1, epoch=2)], "belongs to epoch 2: this log holds several responses per row"),
         (
             [sample(1), {"id": 1}],
-            r"is not a sample of Inspect: it is \{'id': 1\}; expected an object with epoch, id, input",
+            r"is not a sample of Inspect: it is \{'id': 1\}; expected an object with epoch",
         ),
         (["Yes."], "is not a sample of Inspect: it is 'Yes.'"),
-        ([sample(1, output="Yes.")], "is not a sample of Inspect"),
         ([sample(1), sample(1)], r"the document '1 random' is already in "),
-        (
-            [sample(1, metadata=None)],
-            r"is a sample that names no task and holds no row \(doc\); expected a sample of pope",
-        ),
+        ([sample(1, metadata=None)], r"is a sample that names no task and holds no row \(doc\)"),
         (
             [sample(1, output={"choices": [{}], "completion": None})],
             "response is None; expected the LVLM's text",

@@ -11,10 +11,10 @@ READ = [one for one in registry.benchmarks() if one.is_scored and one.name != "p
 
 @pytest.mark.filterwarnings("ignore:.* questions are scored")
 @pytest.mark.parametrize("benchmark", READ, ids=lambda one: one.name)
-def test_the_words_of_a_response_stand_in_each_result_under_one_name(benchmark, tmp_path):
+def test_the_words_of_a_response_stand_in_each_result_under_one_name(benchmark):
     predictions, references, options = example(benchmark)
     said = ["<think>Let me see whether.</think> Yes, it is."] * len(predictions)
-    got = benchmark.compute(said, references, **options | offline(benchmark, tmp_path))
+    got = benchmark.compute(said, references, **options | offline(benchmark))
     marks = 2 if benchmark.name == "chair" else 0  # its script counts them as words
     assert got["mean_words"] == 3 + marks
     assert benchmark.direction("mean_words") is None

@@ -87,14 +87,12 @@ def accuracy(rows, dataset, **options):
 # Right answers
 
 SPELLINGS = {
-    "lower": str,
     "capitals": str.upper,
     "full stop": lambda label: label.capitalize() + ".",
     "spaces": lambda label: f"  {label} ",
-    "numbers": lambda label: int(label == "yes"),
     "booleans": lambda label: label == "yes",
 }
-NAMES = ["answer", "text", "output", "response", "prediction", "model_output", "pred"]
+NAMES = ["answer", "text", "response", "pred"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -129,11 +127,10 @@ def test_an_honest_model_is_scored(dataset):
 
 
 @needs_upstream
-@pytest.mark.parametrize("sampling", ["random", "popular", "adversarial"])
-def test_popes_answers_are_right_answers_in_repopes_place(sampling):
+def test_popes_answers_are_right_answers_in_repopes_place():
     """RePOPE corrects 5 to 6 % of POPE's answers."""
-    corrected = str(Path(UPSTREAM, f"repope/coco_repope_{sampling}.json"))
-    pope = Path(UPSTREAM, f"pope/coco/coco_pope_{sampling}.json")
+    corrected = str(Path(UPSTREAM, "repope/coco_repope_adversarial.json"))
+    pope = Path(UPSTREAM, "pope/coco/coco_pope_adversarial.json")
     rows = upstream_rows(pope)
     with pytest.raises(ValueError, match="'answer' is the right answer"):
         accuracy(merged(rows, answer=labels(rows)), corrected)
@@ -185,7 +182,7 @@ PROMPTS = ["{}", "{} Please answer yes or no.", "USER: <image>\n{}\nAnswer with 
 
 
 @pytest.mark.parametrize("form", PROMPTS)
-@pytest.mark.parametrize("name", ["text", "output", "caption", "response"])
+@pytest.mark.parametrize("name", ["text", "response"])
 def test_prompts_are_passed_over(dataset, name, form):
     rows = question_rows()
     model = Model(rows)
@@ -260,11 +257,8 @@ def test_an_empty_cell_of_a_table_is_no_response_unless_its_column_is_named(data
 
 
 @needs_upstream
-@pytest.mark.parametrize(
-    "file", ["coco/coco_pope_random", "aokvqa/aokvqa_pope_seem_popular", "gqa/gqa_pope_seem_random"]
-)
-def test_inspect_names_the_column_that_score_takes(tmp_path, file):
-    rows = upstream_rows(f"pope/{file}.json")
+def test_inspect_names_the_column_that_score_takes(tmp_path):
+    rows = upstream_rows("pope/aokvqa/aokvqa_pope_seem_popular.json")
     questions = [row["text"] for row in rows]
     path = tmp_path / "model.json"
     gold = labels(rows)

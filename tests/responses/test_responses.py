@@ -1,67 +1,50 @@
-"""Responses: the text of a row, a model's files, and the matcher, function by function.
-
-tests/test_door.py tests them together.
-"""
+"""Responses: rows that are none, thoughts, and columns of responses that parsers read."""
 
 import json
 import random
 import time
-from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halluscope.options import MatchingOptions
-from halluscope.reading.presence import ImageObjects
+import halluscope
 from halluscope.responses import parsers, thoughts
-from halluscope.responses.identity import IDS, Identity
-from halluscope.responses.matching import match
-from halluscope.responses.reading import Reading, read
-from halluscope.responses.ways import ORDER
-
-IMAGES = [ImageObjects(7, ["dog"], "000007.jpg"), ImageObjects(3, [], "000003.jpg"), ImageObjects(9, ["cat"])]
-DESCRIBED = Identity(("image_id",), partial_ok=True)
+from tests import small_datasets
 
 
-def lines(path, *rows):
-    path.write_text(
-        "\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows), encoding="utf-8"
-    )
-    return path
+@pytest.fixture
+def scored(tmp_path):
+    """Score descriptions of some of three images, given as rows or as lines of a file."""
+    labels = tmp_path / "labels.json"
+    labels.write_text(json.dumps({7: ["dog"], 3: [], 9: ["cat"]}))
 
+    def score(*rows, **options):
+        file = tmp_path / "r.jsonl"
+        file.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows))
+        return halluscope.score("throne", file, labels, judges="lexical", bootstrap=0, **options)
 
-def responses(source, dataset=(), parts=MappingProxyType({}), **options):
-    (found,) = read([source], Reading((), dataset, parts, MatchingOptions(**options)))
-    return found
-
-
-def matched(source, identity=DESCRIBED, rows=IMAGES, **how):
-    return match(responses(source, **how), rows, identity)
+    return score
 
 
 # Reading
 
 
-def test_responses(tmp_path):
-    path = lines(
-        tmp_path / "llava.jsonl", {"image_id": "7", "caption": "A dog."}, "", {"image_id": 3, "caption": ""}
-    )
-    got = matched(path)
-    assert (got.name, [row.image_id for row in got.rows], got.texts) == ("llava", [7, 3], ["A dog.", ""])
-    assert (got.by, got.of, got.sampled) == ("image_id", 3, False)
-    assert (got.left_out, got.other_prompts) == (0, 0)
-    assert matched(path, limit=1).texts == ["A dog."]
-    assert matched([{"image_id": "000007", "response": ""}]).rows == IMAGES[:1]
+def test_responses(scored):
+    rows = [{"image_id": "000007", "caption": "A dog."}, "", {"image_id": 3.0, "caption": ""}]
+    result = scored(*rows)
+    assert (result["images"], result["matched"], result["part"]) == (2, "image_id", [2, 3])
+    assert result["recall_all"] == 1
+    assert scored(*rows, limit=1)["images"] == 1
     with pytest.raises(ValueError, match="limit is 0; expected a whole number of responses of at least 1"):
-        matched(path, limit=0)
+        scored(*rows, limit=0)
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
         ([{"image_id": 7, "caption": ""}, '{"image_id": 1, "capt'], "line 2 is not JSON, or is cut off"),
+        (['[{"image_id": 7, "capt'], "is not JSON, or is cut off"),
         ([{"image_id": 7}], "line 1: expected an object with the LVLM's text under one of the keys"),
         ([{"caption": "A dog."}], r"r\.jsonl holds 1 responses without an id, and the dataset has 3 rows"),
         ([{"image_id": 7, "caption": "a"}, {"caption": "b"}], "line 2 has no image_id"),
@@ -76,189 +59,83 @@ def test_responses(tmp_path):
         ([], "r.jsonl holds no responses; expected one JSON object per line"),
     ],
 )
-def test_bad_responses(tmp_path, rows, message):
+def test_bad_responses(scored, rows, message):
     with pytest.raises(ValueError, match=message):
-        matched(lines(tmp_path / "r.jsonl", *rows))
+        scored(*rows)
 
 
-# Names and parts
-
-
-def answers(folder, name="answers.jsonl", number=7):
-    folder.mkdir(exist_ok=True, parents=True)
-    return lines(folder / name, {"image_id": number, "response": "A dog."})
-
-
-def test_names_are_as_long_as_they_must_be(tmp_path):
-    files = [answers(tmp_path / place) for place in ("a/x", "b/x", "c", "c/y")]
-    other = answers(tmp_path, "other.jsonl")
-    names = ["a/x/answers", "b/x/answers", "c/answers", "y/answers", "other"]
-    assert [one.name for one in read([*files, other])] == names
-    assert [one.source for one in read([*files, other])] == [*map(str, files), str(other)]
-    assert [one.name for one in read(files[:1])] == ["answers"]
-    assert [one.name for one in read([f"mine={files[0]}", files[1]])] == ["mine", "answers"]
-
-
-# Matching by ids
-
-
-@dataclass(frozen=True)
-class Asked:
-    question_id: int
-    sampling: str
-    question: str
-    image_id: int = 7
-    file_name: str = ""
-
-
-ASKED = [
-    Asked(number, sampling, f"Is there a {sampling} {number}?")
-    for sampling in ("random", "popular")
-    for number in (1, 2)
-]
-ALL = Identity(("question_id",), {"sampling": ("random", "popular")})
-
-
-def answer(asked, **more):
-    row = {"question_id": asked.question_id, "sampling": asked.sampling}
-    return row | {"response": f"About {asked.question}"} | more
-
-
-@pytest.mark.parametrize("name", IDS)
-def test_ids_under_any_name_and_the_rows_own_first(name):
-    assert matched([{name: "9", "response": ""}]).by == name
-    both = matched([{name: "3", "response": ""} | {"image_id": 3}])
-    assert (both.by, both.rows) == ("image_id", IMAGES[1:2])
-    held = matched([{name: 7, "response": ""} | dict.fromkeys(IDS[IDS.index(name) + 1 :], 7)])
-    assert held.by == name
-
-
-@pytest.mark.parametrize(
-    "value", [7, 7.0, "7", "007", " 7 ", "7.0", "000007.jpg", "/x/000007.jpg", "x\\000007.jpg",
-              "000000000007.png", "COCO_val2014_000000000007.jpg", "val2017/000000000007.JPEG"]
-)  # fmt: skip
-def test_spellings_of_one_id(value):
-    assert matched([{"image_id": value, "response": ""}]).rows == IMAGES[:1]
-
-
-def test_questions_are_answered_whole_and_scored_in_their_order():
-    texts = [f"About {question.question}" for question in ASKED]
-    got = matched([answer(question) for question in reversed(ASKED)], ALL, ASKED)
-    assert (got.rows, got.texts, got.by) == (ASKED, texts, "question_id and sampling")
-    some = [answer(question) for question in ASKED[1:]]
-    with pytest.raises(
-        ValueError,
-        match=r"no response to 1 of the 4 rows of the dataset, such as question_id 1, sampling random\. Answer "
-        r"them, or pass --partial \(partial=True\)",
-    ):
-        matched(some, ALL, ASKED)
-    part = matched(some, replace(ALL, options=MatchingOptions(partial=True)), ASKED)
-    assert (part.rows, part.texts, part.of) == (ASKED[1:], texts[1:], 4)
-
-
-# Matching by order
-
-
-def test_without_ids_the_order_counts():
-    bare = [{"response": str(number), "question": question.question} for number, question in enumerate(ASKED)]
-    got = matched(bare, ALL, ASKED)
-    assert (got.by, got.rows, got.texts) == (ORDER, ASKED, ["0", "1", "2", "3"])
-    said = [{"response": row["response"]} for row in bare]
-    with pytest.raises(
-        ValueError,
-        match="responses holds 3 responses without an id, and the dataset has 4 rows; .* question_id or id or qid or "
-        "index",
-    ):
-        matched(said[:3], ALL, ASKED)
-    got = matched(bare[::-1], ALL, ASKED)  # each question says by itself which row it is
-    assert (got.by, got.rows, got.texts) == ("order and question", ASKED, ["0", "1", "2", "3"])
-    other = [*bare[:3], {**bare[3], "question": "Is there a fish in the image?"}]
-    with pytest.raises(
-        ValueError,
-        match=r"responses\[3\] \(question_id 2, sampling popular, matched by order\) has the question .*order\?",
-    ):
-        matched(other, ALL, ASKED)
+def test_names_are_as_long_as_they_must_be(tmp_path, json_of):
+    (tmp_path / "labels.json").write_text(json.dumps({7: ["dog"]}))
+    files = []
+    for place in ("a/x", "b/x", "c", "c/y"):
+        (tmp_path / place).mkdir(parents=True)
+        files.append(tmp_path / place / "answers.jsonl")
+        files[-1].write_text('{"image_id": 7, "response": "A dog."}')
+    command = ["score throne --judges lexical --bootstrap 0 --dataset", tmp_path / "labels.json"]
+    results = json_of(*command, "--responses", *files)
+    assert {result["responses"] for result in results} == {
+        "a/x/answers",
+        "b/x/answers",
+        "c/answers",
+        "y/answers",
+    }
 
 
 # What a response says of its row
 
-
-def refused(row, more, message, identity=None, rows=None):
-    """A response with other fields raises an error with this message."""
-    rows = rows or [row, *ASKED[1:]]
-    said = [answer(row, **more), *map(answer, rows[1:])]
-    with pytest.raises(ValueError, match=message):
-        matched(said, identity or ALL, rows)
+QUESTION = "Is there a dog in the image?"
+IMAGE = "COCO_val2014_000000000007.jpg"
 
 
-def taken(row, more):
-    """A response with other fields still belongs to the row."""
-    rows = [row, *ASKED[1:]]
-    assert matched([answer(row, **more), *map(answer, ASKED[1:])], ALL, rows).rows == rows
+@pytest.fixture
+def beside(tmp_path):
+    """Score two responses to POPE, of which the first says more of its row."""
+    file = tmp_path / "coco_pope_random.json"
+    dataset = small_datasets.pope_file(file, [(IMAGE, "dog", "yes"), (IMAGE, "cat", "no")])
+
+    def score(more):
+        rows = [{"question_id": 1, "response": "Yes"} | more, {"question_id": 2, "response": "No"}]
+        return halluscope.score("pope", rows, dataset, bootstrap=0)
+
+    return score
 
 
-@pytest.mark.parametrize("column", ["question", "prompt", "query", "instruction", "text"])
-def test_what_was_asked_must_be_the_rows_question(column):
-    own = ASKED[0].question
-    message = (
-        r"responses\[0\] \(question_id 1, sampling random, matched by question_id and sampling\) has the "
-        rf"{column} 'Is there a cow\?', but its row in the dataset has '{own[:-1]}\?'\. Are "
-        r"these responses to another file or sampling, or in another order\?"
-    )
-    refused(ASKED[0], {column: "Is there a cow?"}, message)
-    for said in (
-        own,
-        f"  {own.replace(' ', '  ')}\n",
-        f"USER: <image>\n{own} Answer with a word.",
-        "",
-        None,
-        7,
-    ):
-        taken(ASKED[0], {column: said})
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        ("question", "Is there a cow?"),
+        ("prompt", "Is there a cow?"),
+        ("image_id", 8),
+        ("image_id", "COCO_val2014_000000000008.jpg"),
+        ("file_name", "x.jpg"),
+        ("image", ["000000000008.jpg"]),
+        ("sampling", "popular"),
+        ("category", "popular"),
+    ],
+)
+def test_what_contradicts_its_row_is_refused(beside, column, said):
+    with pytest.raises(ValueError, match=r"responses\[0\] .* but its row in the dataset has .*\. Are these"):
+        beside({column: said})
 
 
-NAMED = replace(ASKED[0], file_name="COCO_val2014_000000000007.jpg")
-SAME = [7, 7.0, "7", "007", "COCO_val2014_000000000007.jpg", "000000000007.jpg", "val2017/000000000007.png"]
-"""What may stand for image 7."""
-
-
-@pytest.mark.parametrize("column", ["image_id", "file_name", "image"])
-def test_the_image_must_be_the_rows(column):
-    for row in (ASKED[0], NAMED):
-        expected = f"'{row.file_name}'" if row.file_name else "7"
-        for said in (8, "8", "COCO_val2014_000000000008.jpg", "000000000008.jpg", 8.0):
-            refused(
-                row,
-                {column: said},
-                rf"has the {column} {said!r}, but its row in the dataset has {expected}\. Are",
-            )
-        refused(row, {column: ["000000000008.jpg"]}, f"has the {column} '000000000008.jpg', but its row")
-        for said in (*SAME, None, True, "a name", 7.5, {"bytes": "..."}, ["000000000007.jpg"], [8], ""):
-            taken(row, {column: said})
-    refused(NAMED, {column: "x.jpg"}, f"has the {column} 'x.jpg', but its row in the dataset has")
-    taken(ASKED[0], {column: "x.jpg"})  # the row says nothing of a file, and the name nothing of an image
-
-
-@pytest.mark.parametrize("column", ["sampling", "category"])
-def test_the_sampling_must_be_the_rows(column):
-    rows = [{"response": "", column: "popular"}, {"response": ""}]
-    with pytest.raises(
-        ValueError, match=r"has the sampling 'popular', but its row in the dataset has 'random'\. Are"
-    ):
-        matched(rows, ALL, ASKED[:2])
-    for empty in ("", None, 3):
-        beside = [{"response": "", "sampling": empty, "category": "popular"}, {"response": ""}]
-        with pytest.raises(ValueError, match=r"matched by order\) has the sampling 'popular'"):
-            matched(beside, ALL, ASKED[:2])
-    unknown = {"category": "animals"}  # a category of the user's own
-    assert matched([{"response": ""} | unknown] * 2, ALL, ASKED[:2]).by == ORDER
-    plain = [replace(question, sampling="") for question in ASKED[:2]]
-    assert matched(rows, ALL, plain).rows == plain
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"question": f"USER: <image>\n  {QUESTION} Answer with a word."},
+        {"question": 7},
+        {"image_id": "007"},
+        {"image_id": 7.5},
+        {"image_id": True},
+        {"image": [IMAGE]},
+        {"image": {"bytes": "..."}},
+        {"sampling": "", "category": "animals"},
+    ],
+)
+def test_what_agrees_or_says_nothing_is_taken(beside, more):
+    assert beside(more)["accuracy"] == 1
 
 
 # Thoughts
-
-TAGS = "think thinking thought thoughts reasoning reflection analysis seed:think"
 
 
 @pytest.mark.parametrize(
@@ -267,20 +144,17 @@ TAGS = "think thinking thought thoughts reasoning reflection analysis seed:think
         ("A dog.", "A dog."),
         ("", ""),
         ("a < b and <thin> </thin>", "a < b and <thin> </thin>"),
-        *((f"<{tag}>a bus</{tag}>A dog.", "A dog.") for tag in ("THINK", "think ", *TAGS.split())),
+        ("<THINK >a bus</THINK >A dog.", "A dog."),
+        ("<seed:think>a bus</seed:think>A dog.", "A dog."),
         ("<|begin_of_thought|>a bus<|end_of_thought|>A dog.", "A dog."),
         ("◁think▷a bus◁/think▷A dog.", "A dog."),
         ("[THINK]a bus[/THINK]A dog.", "A dog."),
         ("<unused94>a bus<unused95>A dog.", "A dog."),
         ("A <think>bus</think>dog <think>or\ntwo</think>runs.", "A dog runs."),
-        ("<think></think>", ""),
-        ("a bus</think>A dog.", "A dog."),
         ("a bus</think>a cat</think>A dog.", "A dog."),
-        ("a bus<|end_of_thought|>A dog.", "A dog."),
         ("<think>a <think>b</think>c</think>A dog.", "A dog."),
         ("<think>a bus</reasoning>A dog.", "A dog."),
         ("<think>a bus", ""),
-        ("A dog. <think>a bus", ""),
         ("<think>a</think>A dog. <think>But", ""),
         ("a bus</think>A dog. [THINK]But", ""),
     ],
@@ -298,20 +172,10 @@ def test_no_mark_is_left(parts):
     assert thoughts.without(said) == said and not {"<", "[", "◁"} & {*said}
 
 
-# Characters
-
-
-def test_halves_of_characters():
-    rows = [{"image_id": 7, "response": "a \ud83d\ude00 b"}, {"image_id": 3, "response": "a \ud83d b \ude00"}]
-    assert matched(rows).texts == ["a \U0001f600 b", "a \ufffd b \ufffd"]
-
-
 # Time
 
 
-@pytest.mark.parametrize(
-    "mark", ["<think>", "</think>", "<think></think>", "<think", "<think ", "[THINK]", "◁think▷", " "]
-)
+@pytest.mark.parametrize("mark", ["<think>", "</think>", "<think></think>", "<think ", "◁think▷"])
 def test_thoughts_are_found_in_linear_time(mark):
     start = time.process_time()
     thoughts.without(mark * (200_000 // len(mark)))
@@ -321,19 +185,7 @@ def test_thoughts_are_found_in_linear_time(mark):
 @pytest.mark.parametrize("name", parsers.PARSERS)
 def test_parsers_take_linear_time(name):
     start = time.process_time()
-    for unit in (
-        " ",
-        "no ",
-        "no, ",
-        "yes or no ",
-        "there is no ",
-        "(",
-        '"a',
-        "1,",
-        "\n",
-        ". ",
-        "not visible ",
-    ):
+    for unit in (" ", "no, ", "yes or no ", "there is no ", "(", '"a', "\n", ". ", "not visible "):
         parsers.PARSERS[name](unit * (200_000 // len(unit)) + "x")
     assert time.process_time() - start < 10
 

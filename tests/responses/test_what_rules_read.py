@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as parquet
@@ -15,90 +16,19 @@ from halluscope.registry import benchmark
 from tests import small_datasets
 
 POPE, AMBER, DASH_B = (benchmark(name).compute for name in ("pope", "amber", "dash_b"))
-HUMBLEBENCH, HALLUSIONBENCH = (benchmark(name).compute for name in ("humblebench", "hallusionbench"))
+HUMBLEBENCH = benchmark("humblebench").compute
 
-WAYS = r"""
-WORD
-WORD.
-"WORD"
-**WORD**
-**WORD.**
-__WORD__
-*WORD.*
-_WORD_
-***WORD***
-`WORD`
-```WORD```
-```\nWORD\n```
-# WORD
-## Answer\n\nWORD
-### Final Answer\n**WORD**
-> WORD
-(WORD)
-<WORD>
-~~It is.~~ WORD
-<answer>WORD</answer>
-< Answer > WORD </ Answer >
-<ANSWER>\nWORD\n</ANSWER>
-<answer>WORD
-WORD</answer>
-<output>WORD</output>
-<response>WORD</response>
-<b>WORD</b>
-<strong>WORD.</strong>
-<b>WORD
-<b>\nWORD\n</b>
-<p>WORD</p>
-<s> WORD </s>
-WORD<|im_end|>
-<CAPTION>There is a street.</CAPTION><CONCLUSION> WORD </CONCLUSION>
-\boxed{WORD}
-$\boxed{\text{WORD}}$
-\[\boxed{\textbf{WORD}}\]
-\boxed{WORD
-The answer is $\boxed{WORD}$ because of the street.
-<|begin_of_box|>WORD<|end_of_box|>
-{"answer": "WORD"}
-{"answer": ["WORD"]}
-{'answer': 'WORD'}
-["WORD"]
-```json\n{"answer": "WORD"}\n```
-Here it is:\n```json\n{\n  "answer": "WORD"\n}\n```
-{"reason": "There is a street.", "answer": "WORD"}
-{"answer": "WORD", "reason": "There are no cars."}
-Answer: WORD
-**Answer:** WORD
-**Answer: WORD**
-Final answer: **WORD**
-Final Answer\nWORD
-The final answer is: WORD
-The answer is **WORD** because the image shows a street.
-<answer>**WORD**</answer>
-<answer>\boxed{WORD}</answer>
-<answer>{"answer": "WORD"}</answer>
-<answer>The answer is WORD.</answer>
-WORD\n\nThe image shows a street.
-WORD\r\n\r\nThe image shows a street.
-There is a street, and there are no cars.\n\nAnswer: WORD
-There is a street, and there are no cars. **WORD**
-It could be yes, it could be no.\n\n**WORD**
-Is it yes or no? <answer>WORD</answer>
-"""
-WORDS_ONLY = r"""
-WORD\n\nThere is a street.
-WORD\n\nThere is no street.
-**WORD**\n\nThere is a street.
-WORD - it is a street.
-Well, WORD - it is a street.
-My answer is WORD because the image shows a street.
-I would say WORD to that.
-I'd answer "WORD" to this question.
-"""
+HERE = Path(__file__).parent
 
 
-def ways(text):
-    """Return ways to write an answer, a line each, in which a line break is spelt out."""
-    return [line.replace("\\n", "\n").replace("\\r", "\r") for line in text.strip().split("\n")]
+def ways(name):
+    """Return ways to write an answer, a line of the file each, in which a line break is spelt out."""
+    lines = (HERE / name).read_text(encoding="utf-8").splitlines()
+    return [line.replace("\\n", "\n").replace("\\r", "\r") for line in lines]
+
+
+MARKED = ways("marked_answers.txt")
+"""Read as letters too, where "worded_answers.txt" is about yes and no."""
 
 
 def spelt(way, word):
@@ -106,14 +36,14 @@ def spelt(way, word):
     return [way.replace("WORD", letters) for letters in (word, word.lower(), word.upper())]
 
 
-@pytest.mark.parametrize("way", ways(WAYS + WORDS_ONLY.lstrip()))
+@pytest.mark.parametrize("way", MARKED + ways("worded_answers.txt"))
 def test_what_strict_reads_for_yes_it_reads_for_no(way):
     for word in ("Yes", "No"):
         result = POPE(spelt(way, word), [word.lower()] * 3, parser="strict")
         assert (result["accuracy"], result["unparsed"]) == (1, 0)
 
 
-@pytest.mark.parametrize("way", ways(WAYS))
+@pytest.mark.parametrize("way", MARKED)
 def test_strict_reads_letters_in_the_same_ways(way):
     rows = [
         {"question_id": number, "type": "Relation", "label": label} for number, label in enumerate("ABCDE")
@@ -124,35 +54,15 @@ def test_strict_reads_letters_in_the_same_ways(way):
     assert (result["accuracy"], result["unreadable"]) == (1, 0)
 
 
-def question(number):
-    """Return a question of HallusionBench without its figure, the right answer to an odd one being yes."""
-    return {
-        "category": "VS",
-        "subcategory": "ocr",
-        "set_id": number,
-        "figure_id": 0,
-        "question_id": 0,
-        "visual_input": 0,
-        "question": f"Is thing {number} red?",
-        "gt_answer": ("no", "yes")[number % 2],
-        "gt_answer_details": "",
-    }
-
-
 @pytest.mark.parametrize(
     "response",
     [
         "Answer with **Yes** or **No**.",
-        r"Answer with \boxed{Yes} or \boxed{No}.",
         "<answer>Yes</answer> or <answer>No</answer>",
-        "<answer>Yes or no</answer>",
-        "**Yes**/**No**",
         "Yes, perhaps. <answer>I cannot tell</answer>",
         "<answer>a dog</answer>",
         "<answer></answer>",
-        '["yes", "no"]',
         '{"cat": "yes", "dog": "no"}',
-        "Answer: yes/no",
         "The answer is not yes",
         "- Yes\n- No",
         "No\n\nYes, there is a dog.",
@@ -178,10 +88,8 @@ def test_the_last_marked_answer_decides(response, answer):
     assert POPE([response], [answer], parser="strict")["accuracy"] == 1
 
 
-@pytest.mark.parametrize(
-    "mark", ["**", "**No", "<b>", "<answer>", "<answer> ", "</answer>", r"\boxed{", "{", '{"a":', "["]
-)
-@pytest.mark.parametrize("more", ["", " ", "\n", "answer: "])
+@pytest.mark.parametrize("mark", ["**No", "<b>", "<answer>", "</answer>", r"\boxed{", '{"a":', "["])
+@pytest.mark.parametrize("more", ["", "\n", "answer: "])
 def test_marks_are_read_in_linear_time(mark, more):
     text = (mark + more) * (200_000 // len(mark + more))
     start = time.process_time()
@@ -255,30 +163,6 @@ def dash_b_rows(count, answer="no"):
     return [about | {"question_id": number, "file_name": f"{number}.jpg"} for number in range(count)]
 
 
-@pytest.fixture(scope="module")
-def pope(tmp_path_factory):
-    """A file of 40 questions of POPE, and a function that writes a file of responses to them."""
-    folder = tmp_path_factory.mktemp("pope")
-    about = {"text": "Is there a dog in the image?"}
-    questions = [
-        about | {"question_id": number, "image": f"{number}.jpg", "label": ("no", "yes")[number % 2]}
-        for number in range(40)
-    ]
-    dataset = folder / "coco_pope_random.json"
-    dataset.write_text("\n".join(map(json.dumps, questions)))
-
-    def written(name, responses):
-        rows = [
-            {"question_id": row["question_id"], "question": row["text"], "response": response}
-            for row, response in zip(questions, responses, strict=True)
-        ]
-        file = folder / f"{name}.jsonl"
-        file.write_text("\n".join(map(json.dumps, rows)))
-        return str(file)
-
-    return str(dataset), written
-
-
 def stderr_of(*words):
     """Run a command in a process of its own, where warnings are printed; return the lines of its standard error."""
     command = [sys.executable, "-m", "halluscope", *words]
@@ -287,14 +171,15 @@ def stderr_of(*words):
 
 
 @pytest.mark.parametrize("form", ["table", "json"])
-def test_the_command_says_it_once_per_file_on_standard_error(form, pope):
-    dataset, written = pope
-    bold = ["**No**", "**Yes**", "**Yes**", "**Yes**"] * 10
-    files = [
-        written("first", bold),
-        written("second", bold),
-        written("plain", ["No", "Yes", "Yes", "Yes"] * 10),
-    ]
+def test_the_command_says_it_once_per_file_on_standard_error(form, tmp_path):
+    asked = [(f"{number}.jpg", "dog", ("no", "yes")[number % 2]) for number in range(40)]
+    dataset = small_datasets.pope_file(tmp_path / "coco_pope_random.json", asked)
+    files = []
+    for name, no in (("first", "**No**"), ("second", "**No**"), ("plain", "No")):
+        said = [no, "Yes", "Yes", "Yes"] * 10
+        rows = [{"question_id": number, "response": text} for number, text in enumerate(said, 1)]
+        files.append(str(tmp_path / f"{name}.json"))
+        Path(files[-1]).write_text(json.dumps(rows))
     words = ["--responses", *files, "--dataset", dataset, "--format", form, "--bootstrap", "0"]
     lines = [line for line in stderr_of("score", "pope", *words) if "otherwise" in line]
     assert [line.split(": ")[1] for line in lines] == ["first", "second"]
@@ -325,7 +210,6 @@ ENDED = [
     "<|start|>assistant<|channel|>analysis<|message|>No.<|end|><|start|>assistant<|channel|>final<|message|>WORD",
     "<|channel|>analysis<|message|>No.<|end|><|start|>assistant<|channel|>commentary to=functions.look "
     "<|constrain|>json<|message|>{}<|call|><|start|>assistant<|channel|>final<|message|>WORD<|end|>",
-    "<|channel|>final<|message|>WORD<|return|>",
     "analysisWe see a dog. No, we do not.assistantfinalWORD",
     "analysiswe look. assistantcommentarylooking assistantfinal WORD",
     "<think>Yes or no?</think>\n\nWORD",
@@ -333,8 +217,6 @@ ENDED = [
 ]
 ENDLESS = [
     "<think>First I look at",
-    "<reasoning>First I look at",
-    "<|channel|>analysis<|message|>Is it no? Is it",
     "<|channel|>analysis<|message|>No.<|end|><|start|>assistant<|channel|>commentary<|message|>No.",
     "analysisWe look at the image. No dog is",
 ]
@@ -370,7 +252,7 @@ SCORED = {
     "hallusionbench": ["hallusionbench"],
     "throne_coco": ["throne", "--judges", "lexical"],
 }
-KEYS = (
+KEYS = {
     "question_id",
     "image_id",
     "category",
@@ -379,7 +261,7 @@ KEYS = (
     "figure_id",
     "visual_input",
     "sampling",
-)
+}
 
 
 @pytest.mark.parametrize("name", SCORED)
@@ -391,7 +273,7 @@ def test_every_benchmark_says_how_many_thoughts_never_end(name, tmp_path, ran):
         rows += parquet.read_table(table).to_pylist()
     responses = []
     for number, row in enumerate(rows):
-        ids = {key: row[key] for key in KEYS if key in row}
+        ids = {key: row[key] for key in KEYS & row.keys()}
         responses.append(ids | {"response": "No" if number else "<think>I see no"})
     file = tmp_path / "cut.json"
     file.write_text(json.dumps(responses))
@@ -404,41 +286,23 @@ def test_every_benchmark_says_how_many_thoughts_never_end(name, tmp_path, ran):
 # Right answers
 
 GIVEN = [1, 0, 0, 1]
-KINDS = {
-    "list of bool": [True, False, False, True],
-    "list of int": GIVEN,
-    "list of text": ["Yes", "NO", "no", "yes"],
-    "numpy int": np.array(GIVEN),
-    "numpy bool": np.array(GIVEN, bool),
-    "numpy text": np.array(["yes", "no", "no", "yes"]),
-    "scalars of numpy": [np.int64(value) for value in GIVEN],
-}
+TEXTS = ["Yes", "NO", "no", "yes"]
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_right_answers_in_python_and_numpy(name):
-    result = POPE(["Yes", "No", "Yes", "Yes"], KINDS[name])
-    assert (result["accuracy"], result["precision"], result["recall"]) == (3 / 4, 2 / 3, 1)
-
-
-def test_right_answers_as_tensors_and_columns():
+def test_right_answers_in_any_form():
     torch, pandas, arrow = (pytest.importorskip(name) for name in ("torch", "pandas", "pyarrow"))
     tensor = torch.tensor(GIVEN)
-    texts = ["Yes", "No", "no", "yes"]
-    columns = [tensor, tensor.bool(), tensor.float(), list(tensor), arrow.array(GIVEN), arrow.array(texts)]
-    series = [
-        pandas.Series(values, index=[7, 8, 9, 10]) for values in (GIVEN, texts, [bool(one) for one in GIVEN])
-    ]
-    series += [pandas.Series(GIVEN, dtype=kind) for kind in ("Int64", "boolean", "category")]
-    for labels in columns + series:
-        assert POPE(["Yes", "No", "Yes", "Yes"], labels)["accuracy"] == 3 / 4
-        assert POPE(labels, labels)["accuracy"] == 1
+    plain = [GIVEN, TEXTS, [True, False, False, True], [np.int64(value) for value in GIVEN]]
+    arrays = [np.array(GIVEN), np.array(GIVEN, bool), np.array(TEXTS), arrow.array(GIVEN), arrow.array(TEXTS)]
+    series = [pandas.Series(TEXTS, index=[7, 8, 9, 10]), pandas.Series(GIVEN, dtype="category")]
+    for labels in [*plain, *arrays, tensor, tensor.bool(), tensor.float(), list(tensor), *series]:
+        result = POPE(["Yes", "No", "Yes", "Yes"], labels)
+        assert (result["accuracy"], result["precision"], result["recall"]) == (3 / 4, 2 / 3, 1)
 
 
-@pytest.mark.parametrize("no", ["No", False, 0, np.bool_(False), np.int64(0)])
+@pytest.mark.parametrize("no", ["No", False, np.int64(0)])
 def test_right_answers_in_rows(no):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert DASH_B(["No"], dash_b_rows(1, no))["accuracy"] == 1
         assert AMBER(["No"], [amber_question(0) | {"answer": no}])["accuracy/existence"] == 1
-        assert HALLUSIONBENCH(["No"], [question(0) | {"gt_answer": no}])["aAcc"] == 1

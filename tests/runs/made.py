@@ -34,7 +34,7 @@ def made(benchmark: Benchmark, tmp_path: Path, said: Any = SAID, **options: Any)
         {column: getattr(row, column) for column in key} | {"response": text}
         for row, text in zip(rows, cycle(said), strict=False)
     ]
-    asked = {"bootstrap": 20, "seed": 1} | offline(benchmark, tmp_path) | rules(benchmark) | options
+    asked = {"bootstrap": 20, "seed": 1} | offline(benchmark) | rules(benchmark) | options
     each = {option: [asked[option]] for option in benchmark.each & asked.keys()}
     ready = scoring.prepare(benchmark, [responses], [str(built)], asked | each)
     return score(benchmark, ready[0], asked)

@@ -2,7 +2,6 @@
 
 import json
 from html import escape
-from html.parser import HTMLParser
 from typing import Any
 
 import evaluate
@@ -15,6 +14,7 @@ from halluscope import registry
 from halluscope.benchmark import Benchmark
 from halluscope.errors import OutputError
 from halluscope.paths import share
+from tests.reporting.test_page import Elements
 from tests.test_contract import example, offline
 
 SCORED = [one for one in registry.benchmarks() if one.is_scored]
@@ -27,22 +27,11 @@ def each(of):
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 
 
-class Frames(HTMLParser):
-    """The elements of HTML, with their attributes as a browser reads them."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attributes: Any) -> None:
-        self.found.append((tag, dict(attributes)))
-
-
 def frame(report: Any) -> dict[str, str | None]:
-    """Return the single element that a notebook shows."""
-    ((tag, attributes),) = Frames(report._repr_html_()).found
-    assert tag == "iframe"
+    """Return the attributes of the single element that a notebook shows."""
+    found = Elements(report._repr_html_())
+    ((attributes, _),) = found.starts("iframe")
+    assert len(found.held) == 1
     return attributes
 
 
@@ -55,20 +44,18 @@ def items_of(report: Any) -> dict[str, list[Any]]:
     return dict(zip(parts["index"]["ids"], parts["rows-0"], strict=True))
 
 
-def scored(
-    benchmark: Benchmark, tmp_path: Any, **options: Any
-) -> tuple[dict[str, Any], list[Any], list[Any]]:
+def scored(benchmark: Benchmark, **options: Any) -> tuple[dict[str, Any], list[Any], list[Any]]:
     """The example of a metric's page, scored by `evaluate` with its table of rows."""
     predictions, references, shown = example(benchmark)
     metric = evaluate.load(str(share("metrics", benchmark.name)))
-    asked = shown | offline(benchmark, tmp_path) | {benchmark.items: True} | options
+    asked = shown | offline(benchmark) | {benchmark.items: True} | options
     return metric.compute(predictions=predictions, references=references, **asked), predictions, references
 
 
 @each(SCORED)
-def test_a_result_of_evaluate_is_shown(benchmark, tmp_path):
+def test_a_result_of_evaluate_is_shown(benchmark):
     """Each response is an item, complete and unchanged; the whole page is inside its frame."""
-    result, predictions, references = scored(benchmark, tmp_path)
+    result, predictions, references = scored(benchmark)
     report = halluscope.report(result, predictions, references)
     attributes = frame(report)
     assert attributes["sandbox"] == "allow-scripts" and "src" not in attributes
@@ -81,23 +68,9 @@ def test_a_result_of_evaluate_is_shown(benchmark, tmp_path):
     assert escape(result["signature"]) in attributes["srcdoc"]
 
 
-@each([one for one in SCORED if "image_ids" in one.input_options])
-def test_rows_are_called_by_image_or_place(benchmark, tmp_path):
-    """Where references are no rows with ids of their own."""
-    ids = ["seven", "nine", "eleven", "twelve"]
-    result, predictions, references = scored(benchmark, tmp_path)
-    places = [*map(str, range(len(predictions)))]
-    assert list(items_of(halluscope.report(result, predictions, references))) == places
-    ids = ids[: len(predictions)]
-    result, _, _ = scored(benchmark, tmp_path, image_ids=ids)
-    report = halluscope.report(result, predictions, references, image_ids=ids)
-    images = [item.image for item in report.page.runs[0].items]
-    assert images == ids and list(items_of(report)) == (places if benchmark.name == "pope" else ids)
-
-
 @each(SCORED)
-def test_pictures_stand_beside_their_rows(benchmark, tmp_path):
-    result, predictions, references = scored(benchmark, tmp_path)
+def test_pictures_stand_beside_their_rows(benchmark):
+    result, predictions, references = scored(benchmark)
     pictures = [None, *(Image.new("RGB", (40, 30), (place, 9, 9)) for place in range(1, len(predictions)))]
     report = halluscope.report(result, predictions, references, images=pictures)
     shown = [item.image in report.page.pictures for item in report.page.runs[0].items]
@@ -110,8 +83,8 @@ def refuses(said, *given, **options):
 
 
 @each(SCORED)
-def test_what_is_no_such_result_is_refused(benchmark, tmp_path):
-    result, said, right = scored(benchmark, tmp_path)
+def test_what_is_no_such_result_is_refused(benchmark):
+    result, said, right = scored(benchmark)
     rows, items = len(said), benchmark.items
     refuses(f"There are {rows - 1} predictions and {rows} references", result, said[:-1], right)
     refuses(f"There are {rows} predictions and {rows - 1} references", result, said, right[:-1])
@@ -123,7 +96,7 @@ def test_what_is_no_such_result_is_refused(benchmark, tmp_path):
     refuses(f"There are 1 values of images and {rows} predictions", result, said, right, images=picture)
 
 
-def test_a_result_of_nothing_or_of_something_else(tmp_path):
+def test_a_result_of_nothing_or_of_something_else():
     """HQM has no rows; references of another metric are not rows of the dataset; a name may be unknown."""
     for result in (None, {}, {"accuracy": 1.0}, {"signature": 3}, "pope|version:1"):
         refuses("expected what a metric's compute returned, with a signature", result, ["yes"], ["yes"])
@@ -131,11 +104,11 @@ def test_a_result_of_nothing_or_of_something_else(tmp_path):
     predictions, references, options = example(hqm)
     result = hqm.compute(predictions, references, **options)
     refuses("HQM does not score single responses", result, ["a", "b"], ["a", "b"])
-    result, said, _ = scored(registry.benchmark("hqh"), tmp_path)
+    result, said, _ = scored(registry.benchmark("hqh"))
     other = [["dog"]] * len(said)
     refuses(r"references\[0\] is \['dog'\]; expected a row of the dataset hqh", result, said, other)
     refuses("There is no benchmark 'mine'", {"signature": "mine|version:1"}, ["a"], ["b"])
-    result, said, right = scored(registry.benchmark("chair"), tmp_path)
+    result, said, right = scored(registry.benchmark("chair"))
     refuses("The result marks places beyond the end of a prediction", result, ["A dog."] * len(said), right)
     said, right = ["Yes", "No"], ["yes", "no"]
     result = registry.benchmark("pope").compute(said, right, per_question=True)
@@ -156,14 +129,6 @@ def test_options_are_seen():
     assert second.question == "Is there a cat?" and second.classes == {"cat": "hallucinated"}
 
 
-def test_thoughts_are_taken_out(tmp_path):
-    throne = registry.benchmark("throne")
-    said = ["<think>a cat?</think>A dog."]
-    result = throne.compute(said, [["dog"]], judges="lexical", per_image=True)
-    (item,) = halluscope.report(result, said, [["dog"]]).page.runs[0].items
-    assert item.text == "A dog." and [mark.of for mark in item.marks] == ["dog"]
-
-
 def test_a_report_is_saved_once(tmp_path):
     pope = registry.benchmark("pope")
     result = pope.compute(["Yes"], ["no"], per_question=True)
@@ -180,7 +145,7 @@ def test_in_a_notebook_s_frame(tmp_path, browser):
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import WebDriverWait
 
-    result, predictions, references = scored(registry.benchmark("amber"), tmp_path)
+    result, predictions, references = scored(registry.benchmark("amber"))
     html = halluscope.report(result, predictions, references)._repr_html_()
     page = f"<!doctype html><meta charset=utf-8><title>mine</title>{html}"
     (tmp_path / "notebook.html").write_text(page, "utf-8")

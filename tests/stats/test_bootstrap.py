@@ -8,8 +8,6 @@ import pytest
 
 from halluscope.benchmarks.pope import metric as pope
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.stats import bootstrap
-from halluscope.stats.bootstrap import Bootstrap
 
 CLASSES = [f"thing {n}" for n in range(5)]
 
@@ -34,15 +32,6 @@ def test_parts_give_the_numbers_of_the_whole(at_once, monkeypatch):
     for module in ("halluscope.stats.intervals", "halluscope.stats.counts"):
         monkeypatch.setattr(f"{module}.NUMBERS_AT_ONCE", at_once)
     assert intervals() == whole
-
-
-@pytest.mark.parametrize(("rows", "at_once"), [(7, 2**24), (7, 20), (300, 1)])
-def test_the_draws_are_those_of_one_call(rows, at_once, monkeypatch):
-    """Against numpy, asked for all draws at once."""
-    monkeypatch.setattr(bootstrap, "AT_ONCE", at_once)
-    draws = np.random.default_rng(3).integers(rows, size=(50, rows))
-    expected = [[(draw == row).sum() for row in range(rows)] for draw in draws]
-    assert np.vstack([*Bootstrap(50, 3).weights(rows)]).tolist() == expected
 
 
 GROWTH = """

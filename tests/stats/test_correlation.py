@@ -4,37 +4,17 @@ import numpy as np
 import pytest
 
 from halluscope import cli
+from halluscope.reporting import published
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import correlations
 
-# THRONE, Table 2: class-wise F0.5 on Objects365, in the order of Table 1, in percent.
-OBJECTS365 = {
-    "Adapter-v2": 42.8,
-    "Adapter-v2.1": 42.8,
-    "InstructBLIP": 48.0,
-    "Otter-Image": 7.7,
-    "MiniGPT4": 44.9,
-    "MiniGPT-v2": 46.8,
-    "mPLUG-Owl": 42.6,
-    "LRV-Instruction-v2": 43.3,
-    "LLaVA-v1.3": 45.9,
-    "LLaVA-v1.5": 48.4,
-    "LLaVA-Mistral": 51.5,
-}
-# Table 1: the same on COCO.
-COCO = {
-    "Adapter-v2": 68.7,
-    "Adapter-v2.1": 68.1,
-    "InstructBLIP": 76.1,
-    "Otter-Image": 22.9,
-    "MiniGPT4": 75.5,
-    "MiniGPT-v2": 75.2,
-    "mPLUG-Owl": 66.7,
-    "LRV-Instruction-v2": 73.5,
-    "LLaVA-v1.3": 76.5,
-    "LLaVA-v1.5": 66.8,
-    "LLaVA-Mistral": 77.5,
-}
+
+def printed(name):
+    """Class-wise F0.5 of each model, as THRONE's Tables 1 and 2 print it."""
+    return {model.partition(" [")[0]: row["f0.5_cls"] for model, row in published.load(name).results}
+
+
+COCO, OBJECTS365 = printed("throne_coco"), printed("throne_objects365")
 
 
 def test_figure_6_of_the_paper():
@@ -68,9 +48,8 @@ def test_what_only_rounding_tells_apart_is_constant():
 
 
 def results(path, scores):
-    path.write_text(
-        json.dumps([{"responses": model, "f0.5_cls": score / 100} for model, score in scores.items()])
-    )
+    rows = [{"responses": model, "f0.5_cls": score} for model, score in scores.items()]
+    path.write_text(json.dumps(rows))
     return str(path)
 
 

@@ -35,19 +35,3 @@ def test_each_is_drawn_as_often_as_its_chance_says():
     assert said.sum() == pytest.approx(60)
     assert abs(often - said).max() < 0.064
     assert said.min() >= EVEN * 60 / 300 - 1e-9 and said.max() > 2 * 60 / 300
-
-
-def test_rare_and_doubtful_texts_are_likelier():
-    """Text 0 holds the only yes of a class; text 1 is one of many; text 2 is like it, but its votes disagree."""
-    labels = np.zeros((200, 2), dtype=np.int8)
-    labels[1:, 0], labels[0, 1] = 1, 1
-    present = labels == 1
-    chances = draw(labels, present, 200 - 1, 0)[1]
-    assert len(chances) == 199
-    outvoted = np.zeros(labels.shape)
-    outvoted[2] = 0.5
-    known = np.zeros(200)
-    for seed in range(60):
-        rows, chances = draw(labels, present, 20, seed, outvoted)
-        known[rows] = chances
-    assert known[0] > 2 * known[1] > 0 and known[2] > 1.3 * known[1]

@@ -12,7 +12,6 @@ from halluscope.stats.samples import (
     Judged,
     Marked,
     Stratum,
-    allot,
     calibration,
     clustered_error_rate,
     corrected_score,
@@ -48,15 +47,6 @@ def test_judgements_that_err_together_tell_less():
     assert width == pytest.approx(of_responses["high"] - of_responses["low"], rel=0.1)
     silent = Clustered(1, np.zeros(3, int), np.zeros(3, int))
     assert np.isnan([*clustered_error_rate([silent], Bootstrap(10)).values()]).all()
-
-
-def test_strata_are_drawn_again_each_for_itself():
-    """The variance of a sum of independent rates is the sum of their variances."""
-    rng = np.random.default_rng(1)
-    strata = [Clustered(1, np.ones(300, int), (rng.random(300) < 0.3).astype(int)) for _ in range(2)]
-    rates = [clustered_error_rate(part, Bootstrap(4000)) for part in (strata[:1], strata[1:], strata)]
-    first, second, whole = (rate["high"] - rate["low"] for rate in rates)
-    assert whole == pytest.approx(np.hypot(first, second) / 2, rel=0.1)
 
 
 # A judge's errors
@@ -128,11 +118,3 @@ def test_a_corrected_score_by_hand():
     # The standard error of a stratified share, with the strata's sizes drawn too (Cochran 1977, 5A.9)
     error = np.sqrt(0.9**2 * 0.1 * 0.9 / 40 + 0.1**2 * 0.75 * 0.25 / 40 + 0.9 * 0.1 * 0.65**2 / 1000)
     assert (score["high"] - score["low"]) / 2 / 1.96 == pytest.approx(error, rel=0.1)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "sample"), [([990, 10], 100), ([5, 5, 5], 15), ([4000, 1], 2), ([1, 1, 1], 2)]
-)
-def test_a_sample_is_shared_out(sizes, sample):
-    wanted = allot(np.array(sizes), sample)
-    assert wanted.sum() == sample and (wanted <= sizes).all()

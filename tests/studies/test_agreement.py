@@ -1,7 +1,6 @@
 """Two methods that read classes out of responses: where they agree, and the sheet on which their errors are marked."""
 
 import re
-from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -13,8 +12,6 @@ from halluscope.responses.matching import Matched
 from halluscope.runs.folder import write as write_runs
 from halluscope.runs.run import Run
 from halluscope.scoring import Ready
-from halluscope.studies import agreement
-from halluscope.studies.marked_sheet import Sheet, read_sheet
 from tests.studies.sheets import lines, printed, read_json, read_lines, refused, run, save, table
 
 WORDS = {
@@ -182,40 +179,12 @@ def test_tables_3_and_4_by_hand(files, capsys):
     assert "false positives in the 5 responses: hallucination 1, misclassification 1, neither 1" in out
 
 
-def test_what_is_annotated_is_no_false_positive(files):
-    marked = mark(make(files), lambda row: "hallucination")
-    with pytest.raises(ValueError, match="the mark is 'hallucination'; expected 'right' or 'wrong'"):
-        read_sheet(marked)
-
-
 def test_each_image_stands_on_the_page_once(files, capsys):
     page = (make(files, *pictured(files, ["1.png", "2.png", "3.png"])) / "page.html").read_text()
     assert page.count("data:image/webp;base64,") == 3 and page.count("<img data-picture=") == 8
     dataset = lines(files / "images.jsonl", [{"image_id": 9, "file_name": "9.png"}])
     said = refused(capsys, *compared(files, "--out", files / "other", "--dataset", dataset))
     assert "has no row with the image 1" in said
-
-
-def test_so_many_of_each_model(tmp_path):
-    """The draw of one model does not depend on other models."""
-    words = {}
-    for model in ("alpha", "beta"):
-        for image in range(30):
-            second = ["dog"] if image % 2 else ["cat"]
-            words[model, image] = (["dog"], [], second, [])
-    for folder, kept in (("both", words), ("beta", {key: words[key] for key in words if key[0] == "beta"})):
-        for place, name in enumerate(("first", "second")):
-            write_method(tmp_path / folder / name, kept, 2 * place)
-    drawn = []
-    for folder, seed in (("both", 1), ("beta", 1), ("both", 2)):
-        rows = table(
-            make(tmp_path / folder, "--seed", seed, "--out", tmp_path / f"{folder}{seed}") / "sheet.csv"
-        )
-        drawn.append({(row["model"], row["stratum"], row["id"]) for row in rows})
-    counts = Counter(row[:2] for row in drawn[0])
-    assert {*counts.values()} == {5, 10} and counts["alpha", "agree"] == counts["beta", "agree"] == 5
-    assert drawn[1] == {row for row in drawn[0] if row[0] == "beta"}
-    assert drawn[2] != drawn[0]
 
 
 def test_nothing_to_mark(tmp_path, capsys):
@@ -225,33 +194,6 @@ def test_nothing_to_mark(tmp_path, capsys):
     assert "No class is read out of any of the 1 responses on which first and second agree" in said
     said = refused(capsys, *compared(tmp_path, "--out", tmp_path / "review", "--disagreeing", 0))
     assert "No class is read" in said or "disagreeing is 0" in said
-
-
-# The error rates
-
-
-def counted(stratum, read_by, responses, judgements, errors, size):
-    """Rows of a sheet with the counts of a row of Table 3, spread over its responses."""
-    return [
-        {"model": "m", "id": f"{stratum} {place % responses}", "stratum": stratum, "stratum_rows": str(size)}
-        | {"read_by": read_by, "annotated": "yes", "mark": "wrong" if place < errors else "right"}
-        for place in range(judgements)
-    ]
-
-
-def test_the_counts_of_table_3():
-    """The paper prints 8.8 % and 4.3 %; of the latter its own formula gives 0.0417."""
-    rows = (
-        counted("agree", "throne and other", 55, 157, 4, 38350)
-        + counted("disagree", "throne", 110, 376, 30, 16650)
-        + counted("disagree", "other", 110, 477, 111, 16650)
-    )
-    result = agreement.summary(Sheet("reading-00000000-1010", "reading", rows, []))
-    assert result["error_rates"]["other"]["value"] == pytest.approx(0.088, abs=5e-4)
-    assert result["error_rates"]["throne"]["value"] == pytest.approx(0.042, abs=5e-4)
-    assert [round(100 * row["error_rate"], 1) for row in result["table"]] == [2.5, 8.0, 23.3]
-    assert [row["evaluated"] for row in result["table"]] == [55, 110, 110]
-    assert [round(100 * row["share"], 1) for row in result["table"]] == [69.7, 30.3, 30.3]
 
 
 # In a browser, and on real responses

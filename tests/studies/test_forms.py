@@ -26,11 +26,6 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    return harness_data.build_all(tmp_path_factory.mktemp("data"))
-
-
-@pytest.fixture(scope="module")
 def parallel(data, tmp_path_factory):
     """The parallel form of throne_coco, as the command makes it."""
     out = tmp_path_factory.mktemp("parallel") / "throne_coco"

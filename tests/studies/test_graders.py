@@ -1,6 +1,5 @@
 """People's marks of a grader's verdicts: the sheet, the errors, and the corrected scores."""
 
-import csv
 import json
 
 import pytest
@@ -10,6 +9,7 @@ from halluscope.reading.datasets import read_rows
 from halluscope.studies.certificate import sealed
 from halluscope.studies.sheet import NO_MARK, YES_MARK
 from tests import small_datasets
+from tests.studies.sheets import save, table
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -36,16 +36,9 @@ def judged(name, tmp_path):
     return tmp_path / "run", len(rows)
 
 
-def mark(folder, change=lambda row: row):
-    """Mark a sheet as the judge would, with changes, and return the file."""
-    with (folder / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
-    marked = folder / "marked.csv"
-    with marked.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows({**row, "mark": change(row)} for row in rows)
-    return marked
+def mark(folder, says):
+    """Mark a sheet, and return the file; `says` gives the mark of a row."""
+    return save([row | {"mark": says(row)} for row in table(folder / "sheet.csv")], folder)
 
 
 @pytest.fixture

@@ -2,12 +2,10 @@
 
 import json
 import re
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from halluscope.studies.parallel.form import free_questions, parallel_form
 from tests.scripted_server import ScriptedServer, refuse, reply
 from tests.studies.sheets import lines, read_lines, refused, run, save, table
 
@@ -132,18 +130,3 @@ def test_a_model_that_gives_nothing(tmp_path, server, capsys):
         said = refused(capsys, *asked, "--model", f"openai:writer@{server.url}")
     assert "gave no other wording" in said and not (tmp_path / "out.jsonl").exists()
     assert "--check needs --model" in refused(capsys, *asked, "--check", "openai:writer")
-
-
-def test_what_a_model_is_asked_about():
-    rows = [
-        {"question": "What is it?", "answer": "a dog"},
-        {"question": "Is there a dog in the image?", "answer": "yes"},
-        {"prompt": "Describe this image in detail.", "objects": []},
-        {"question": "Which is it?", "options": ["a", "b"], "answer": "A"},
-        {"question": "What is it?", "answer": "a cat"},
-    ]
-    assert free_questions(rows) == ["What is it?"]
-    form = parallel_form(rows, 1, {"What is it?": "What might it be?"}, "model")
-    assert Counter(form.methods) == {"rephrased": 3, "negated": 1, "shuffled": 1}
-    assert form.rows[0]["question"] == form.rows[4]["question"] == "What might it be?"
-    assert "-model-1" in form.rows[0]["form"]

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from halluscope import registry
 from halluscope.signature import keys_of
 from tests.benchmarks import test_hqh
-from tests.scripted_server import ScriptedServer, refuse, reply
+from tests.scripted_server import ScriptedServer, reply
 from tests.studies.sheets import lines, printed, read_json, refused
 
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore:.* questions are scored")]
@@ -123,35 +122,7 @@ def test_each_repeat_has_its_seed(tossed, scored):
     assert other["seeds"] == "8" and other["interval"] == "0.95,jackknife-beta,images"
 
 
-def test_a_server_that_takes_no_seed_is_asked_again_all_the_same(tossed, scored, capsys):
-    def script(prompt, count, body):
-        return refuse(400, "Unsupported parameter: 'seed'") if "seed" in body else coin(prompt, count, body)
-
-    tossed.script = script
-    with pytest.warns(UserWarning, match="accepts no seed and is asked without"):
-        first, second = scored(), scored("--seed", "1")
-    assert {*Counter(tossed.prompts).values()} == {2}
-    assert "seed=refused" in first_of(first)["signature"]
-    got = read_json(capsys, "study", "reliability", first, "--retest", second, *BY)
-    assert got["test_retest"]["pearson"] < 0.95
-
-
-def test_a_temperature_is_sent_and_stands_in_the_signature(tossed, scored):
-    cold, warm = (first_of(scored(*more))["signature"] for more in ((), ("--temperature", "0.7")))
-    assert sent(tossed, "temperature") == {0: 128, 0.7: 128}
-    assert "temperature=0:" in cold and "temperature=0.7:" in warm
-
-
 # What is said of runs that are none
-
-
-def test_the_same_verdicts_by_other_seeds_are_said_in_the_row(tossed, scored, capsys):
-    """A judge that repeats itself: the row says that the second run has the same verdicts."""
-    tossed.script = lambda prompt, count, body: reply(test_hqh.said(random.Random(prompt).random() < 0.5))
-    out = printed(capsys, "study", "reliability", scored(), "--retest", scored("--seed", "1"), *BY)
-    assert len(tossed.prompts) == 256
-    assert "1.000 (same)" in out
-    assert "the very same responses and verdicts in both: a, b, c, d" in out
 
 
 def test_runs_about_other_rows(files, scored, capsys):
@@ -166,16 +137,3 @@ def test_runs_about_other_rows(files, scored, capsys):
     form = scored()
     refused(capsys, *words, "--retest", form)
     assert "main_hal, parallel" in printed(capsys, *words, "--parallel", form)
-    names = [name for name in registry.benchmark("hqh").scores if name not in BY][:2]
-    out = printed(capsys, *words, "--parallel", form, "--scores", *names)
-    assert all(f"{name}, parallel" in out for name in names)
-    said = refused(capsys, *words, "--retest", form, "--scores", *names)
-    assert "expected one, or --parallel" in said
-
-
-def test_fewer_than_three_models(scored, capsys):
-    both = scored(), scored("--seed", "1")
-    for file in both:
-        file.write_text(json.dumps(json.loads(file.read_text())[:2]))
-    said = refused(capsys, "study", "reliability", both[0], "--retest", both[1], *BY)
-    assert "There are 2 models; a correlation needs at least 3" in said

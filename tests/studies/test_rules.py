@@ -12,9 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halluscope import vocabularies
-from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
-from halluscope.judging.votes import NO, OTHER, YES
-from halluscope.responses import parsers
 from halluscope.studies.parallel.form import parallel_form
 from halluscope.studies.parallel.rules import (
     Refused,
@@ -27,10 +24,6 @@ from halluscope.studies.parallel.rules import (
 )
 
 COCO = vocabularies.load("coco")
-POPES = [
-    question.text
-    for question in QuestionSet("pope", (OBJECT_QUESTION,), "{response}{question}").about(COCO)[0]
-]
 
 
 def polarity(question):
@@ -41,34 +34,15 @@ def polarity(question):
 # Negation
 
 
-@given(st.sampled_from(POPES), st.integers(0, 50))
-def test_popes_questions(question, seed):
-    """A negated question about the same object has the opposite right answer; negated again, it has the first one."""
-    name = re.fullmatch(r"Is there (?:an? )?(.+) in the image\?", question)[1]
-    once = negate(question, seed)
-    twice = negate(once, seed)
-    assert (polarity(question), polarity(once), polarity(twice)) == (0, 1, 0)
-    assert all(re.search(rf"\b{re.escape(name)} in the image\?$", text) for text in (once, twice))
-
-
 NEGATED = {
     "Is there an umbrella in the image?": "Is it true that there is no umbrella in the image?",
     "Is there a dog and a cat in the image?": "Is it false that there is a dog and a cat in the image?",
-    "Is there a lot of snow?": "Is it false that there is a lot of snow?",
     "Is it true that there is no dog here?": "Is it false that there is no dog here?",
     "According to the map, is Texas larger than Ohio? Answer in one word.":
     "According to the map, is it false that Texas is larger than Ohio? Answer in one word.",
-    "A square is shown. Are the two red lines the same length? Yes or No":
-    "A square is shown. Is it false that the two red lines are the same length? Yes or No",
-    "Does the image show a cat?": "Is it false that the image does show a cat?",
     "In 2020, did China have the highest GDP, followed by Japan?":
     "In 2020, is it false that China did have the highest GDP, followed by Japan?",
-    "Does the value of 'e' range from 2.70 to 2.71?":
-    "Is it false that the value of 'e' does range from 2.70 to 2.71?",
-    "Is this poster for the movie Alien?": "Is it false that this poster is for the movie Alien?",
     'Is "To be" made by Hamlet?': 'Is it false that "To be" is made by Hamlet?',
-    "If AM=BM, is M the centroid of triangle ABC?":
-    "If AM=BM, is it false that M is the centroid of triangle ABC?",
     "Look closely.\nIs there a dog?": "Look closely.\nIs it true that there is no dog?",
 }  # fmt: skip
 
@@ -92,13 +66,9 @@ def refuses(say, reason, question):
             "where its subject ends",
             [
                 "Is the dog brown?",
-                "Are children younger than ten allowed?",
                 "Is the man who is taller than the woman old?",
-                "Is Kim the oldest player in Spain happy?",
                 "Is this good for Bob?",
-                "Is the man holding the stick straight?",
                 "Does the boy help open the door?",
-                "Does the sign say prices range from 1 to 2?",
                 "Does Bob have no dog?",
             ],
         ),
@@ -129,19 +99,6 @@ def test_an_answer_without_an_opposite():
         refuses(opposite, "neither yes nor no", answer)
 
 
-READ = {
-    YES: ["Yes, there is no dog.", "YES", "1. Yes", "> yes", "\u201cYes\u201d"],
-    NO: ["**No**", "  no."],
-    OTHER: ["1. There is no dog.", "Not visible", "Nothing", "no\u2019s", "The answer is yes", "", "?!"],
-}
-
-
-def test_replies_to_negated_questions():
-    """To "Is it true that there is no dog?" "There is no dog" means yes; the parser `strict` would read a no."""
-    assert parsers.strict("There is no dog in the image.") == NO
-    assert {code: [s for s in said if parsers.first_word(s) == code] for code, said in READ.items()} == READ
-
-
 # Rephrasing
 
 
@@ -152,24 +109,14 @@ def test_a_prompt_becomes_another_of_its_group(chosen, seed):
     assert rephrase(prompt.upper().rstrip("."), seed).lower() != prompt.lower()
 
 
-def test_an_instruction_that_the_table_does_not_have():
-    refuses(rephrase, "nor an instruction in the table", "Sing about the image.")
-
-
 SAID = {
     "What colors is the toothbrush?":
     ("Which colors does the toothbrush have?", "What are the colors of the toothbrush?"),
-    "What colour was her coat?": ("Which colour did her coat have?", "What was the colour of her coat?"),
     "What color is the car, red or blue?": ("Which color is the car, red or blue?",),
-    "How many people are there?": ("What is the number of people in the image?", "What number of people are there?"),
     "How many people are not wearing 2 hats?": ("What number of people are not wearing 2 hats?",),
     "Where was this taken?": ("In what place was this taken?", "In which place was this taken?"),
-    "When was the photo taken?": ("At what time was the photo taken?", "At which time was the photo taken?"),
     "What are they doing?": ("Which action are they performing?", "Which activity are they carrying out?"),
-    "How's the weather today?": ("What is the weather like today?",),
-    "What is written on the bus?": ("What text is written on the bus?", "Which text is written on the bus?"),
     "What's behind the bus?": ("What can be seen behind the bus?", "What is there behind the bus?"),
-    "What is the man wearing on his head?": ("What is it that the man is wearing on his head?",),
     "Who is taller than the boy?": ("Who is it that is taller than the boy?",),
     "Is there a dog in the image?": ("Do you see a dog in the image?", "Can you see a dog in the image?"),
     "what color is the sky? Answer in one word.":
@@ -180,33 +127,6 @@ SAID = {
 @pytest.mark.parametrize(("question", "expected"), SAID.items())
 def test_each_shape(question, expected):
     assert {reshape(question, seed) for seed in range(30)} == set(expected)
-
-
-@pytest.mark.parametrize(
-    ("reason", "questions"),
-    [
-        (
-            "no rule knows how",
-            [
-                "Is there no dog?",
-                "Who is the older man?",
-                "What is the man not wearing?",
-                "What is on the plate made of?",
-                "What time is it?",
-                "Where is the man going?",
-                "How many more dogs than cats are there?",
-                "Why is written on the tail of the plane?",
-            ],
-        ),
-        (
-            "not a single question",
-            ["What is it? Where is it?", "Two men stand. What are they doing?", "What color is the dog", ""],
-        ),
-    ],
-)
-def test_what_cannot_be_reworded_is_refused(reason, questions):
-    for question in questions:
-        refuses(reshape, reason, question)
 
 
 ASKING = """
@@ -221,30 +141,6 @@ def content(question):
     """Count the words of a question, except its question words."""
     words = re.findall(r"[\w']+", re.sub(r"'s\b(?= )", " s", question.lower()))
     return Counter(word for word in words if word not in ASKING.split())
-
-
-THINGS = ["two red buses", "man in white", "3 cups", "woman with no hat", "sign that is not lit"]
-TEMPLATES = [
-    "What colors are these {}?",
-    "How many chairs are behind the {}?",
-    "Where is the {}?",
-    "What is the {} doing?",
-    "What is to the left of her {}?",
-    "Why are the {} not in the 2nd row?",
-    "What is written on the {}?",
-]
-
-
-@given(st.sampled_from(TEMPLATES), st.sampled_from(THINGS), st.integers())
-def test_a_question_keeps_its_content(template, thing, seed):
-    question = template.format(thing)
-    try:
-        wording = reshape(question, seed)
-    except Refused:
-        assert "that is" in question or "doing" in question
-        return
-    assert wording.lower() != question.lower() and wording.count("?") == 1
-    assert content(wording) == content(question)
 
 
 # Shuffling
@@ -274,12 +170,9 @@ def test_a_letter_that_is_an_option():
     ("options", "answer", "reason"),
     [
         (["red", "blue", "None of the above"], "A", "refers to other options"),
-        (["red", "blue", "Both A and B"], "A", "refers to other options"),
         (["(a) cat", "(b) dog"], "A", "opens with its letter"),
-        (["1. cat", "2. dog"], 0, "opens with its letter"),
         (["red", "Red "], "A", "two of its options are equal"),
         (["red"], "A", "fewer than two options"),
-        (["red", 2], "A", "fewer than two options"),
         (["red", "blue"], "C", "not one of its options"),
         (["red", "blue"], -1, "not one of its options"),
         ([f"thing {number}" for number in range(30)], "B", "more options than there are letters"),

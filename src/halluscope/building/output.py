@@ -21,7 +21,7 @@ from halluscope.building.build_info import CARD, DATA, SPEC, STATS, replaceable,
 from halluscope.building.card import card
 from halluscope.building.fetch import Fetched, fetch, sha256_of
 from halluscope.building.images import check_images, stored_image
-from halluscope.building.spec import Spec
+from halluscope.building.spec import UNKNOWN, Spec
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable
 from halluscope.files.writing import new_folder, real
@@ -179,7 +179,27 @@ class Order:
         """Get a source from where the user says, or by a download; it is not in `source` if it stands `alone`."""
         if user_path is None and not alone:
             user_path = self.source
-        return fetch(self.spec.sources[name], option, user_path, self.cache, self.subset)
+        source = self.spec.sources.get(name)
+        if source is None:
+            raise BuildError(
+                f"{self.spec.file} has no [sources.{name}], which {option} needs; add it, with its url and its sha256 "
+                f'("{UNKNOWN}" if the file could not be had).'
+            )
+        return fetch(source, option, user_path, self.cache, self.subset)
+
+    def fetch_all(self, *names: str) -> dict[str, Fetched]:
+        """Get several sources from the folder that the user names, or by downloads."""
+        self.check_source_is_folder(*names)
+        return {name: self.fetch(name) for name in names}
+
+    def check_source_is_folder(self, *names: str) -> None:
+        """Check that what the user names for several sources is no file, which would be read as each of them."""
+        if self.source is None or not self.source.is_file():
+            return
+        files = [self.spec.sources[name].url.rpartition("/")[2] for name in names]
+        raise BuildError(
+            f"--source {self.source} is a file; expected the folder that holds {', '.join(files[:-1])} and {files[-1]}."
+        )
 
     def build_rows(
         self,

@@ -393,6 +393,11 @@ def _load(source: Source) -> Any:
         if refused is not None:
             place = f"The cache of datasets, {datasets.config.HF_DATASETS_CACHE} ($HF_DATASETS_CACHE),"
             raise not_written(place, refused) from error
+        names = configs(source.name) if source.config else []
+        if names and source.config not in names:
+            raise ValueError(
+                f"{source.name} has no config {short_repr(source.config)}; it has {', '.join(names)}."
+            ) from error
         why = "the Hub cannot be reached"
         if is_hub_there:
             why = f"{type(error).__name__}: {short_repr(str(error), 200)}"

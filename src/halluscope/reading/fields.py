@@ -1,5 +1,6 @@
 """A row's fields, each checked as it is taken: an error says where it is, what arrived and what was expected."""
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,10 +27,10 @@ class Fields:
         """The parallel form that the row is of; "" for the original."""
         return str(self.values.get("form") or "")
 
-    def whole(self, name: str, *, or_digits: bool = False) -> int:
-        """Return a whole number that a column of 64 bits holds, or, where that is allowed, the number of its digits."""
+    def whole(self, name: str) -> int:
+        """Return a whole number that a column of 64 bits holds, or the number of its digits, as in a csv."""
         value: Any = self.values.get(name)
-        if or_digits and isinstance(value, str):
+        if isinstance(value, str):
             value = id_of(value)
         if not is_id(value):
             raise self.wrong(name, "a 64-bit whole number")
@@ -43,6 +44,8 @@ class Fields:
 
     def text_or_none(self, name: str) -> str | None:
         value: Any = self.values.get(name)
+        if isinstance(value, float) and math.isnan(value):  # what pandas has for null
+            return None
         if not isinstance(value, str | None):
             raise self.wrong(name, "a text, or null")
         return value or None

@@ -131,7 +131,7 @@ def _read(row: Any, where: str, number: int) -> ImageObjects:
             f"{where}: expected image_id and objects, a list of class names; got {short_repr(row, 120)}."
         )
     return ImageObjects(
-        image_id=Fields(row, where).whole("image_id", or_digits=True),
+        image_id=Fields(row, where).whole("image_id"),
         objects=row["objects"],
         file_name=str(row.get("file_name") or ""),
         prompt=str(row.get("prompt") or ""),

@@ -6,6 +6,7 @@ A benchmark states its row as a frozen dataclass, and how one is read from check
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from halluscope.errors import BuildError
@@ -32,6 +33,9 @@ class Row:
                 columns[name] = list(value)
         return columns
 
+
+# The endings of tables whose cells may be texts; other files are JSON or Parquet
+SHEETS = (".csv", ".tsv", ".xlsx")
 
 R = TypeVar("R", bound=Row)
 
@@ -60,17 +64,20 @@ class Rows(Generic[R]):
             columns.add(column.name)
         for source in sources:
             path = Source.of(source).path
-            if ending(path) == ".csv":
+            if ending(path) in SHEETS:
                 rows += self.read_upstream(path)
             else:
                 rows += read_columns(source, columns)
         return self.read_all(rows, ", ".join(sources))
 
     def read_upstream(self, file: Readable) -> list[R]:
-        """Read the authors' file, in its order."""
+        """Read the authors' file, whatever its name, in its order."""
         rows: list[R]
-        if ending(file) in (".csv", ".parquet"):
-            rows = read_once(tables.rows(file), self.read, self.id)
+        kind = ending(file)
+        if kind not in (*SHEETS, ".parquet"):
+            kind = ending(Path(self.file))
+        if kind in (*SHEETS, ".parquet"):
+            rows = read_once(tables.rows(file, tables.Choices(kind=kind)), self.read, self.id)
         else:
             rows = read_once(json_rows(file), self.read, self.id)
         if not rows:

@@ -54,6 +54,7 @@ class Choices:
     holds: Holds | None = None  # whether columns with these names may hold what is sought
     # what becomes of a last row that is cut off; None: it is an error like another
     cut_ends: CutEnds | None = None
+    kind: str = ""  # what kind of file it is, such as ".csv"; "" if its name says it
 
 
 def rows(file: Readable, choices: Choices = Choices()) -> Iterator[Located]:
@@ -70,8 +71,8 @@ def rows(file: Readable, choices: Choices = Choices()) -> Iterator[Located]:
 
 
 def _rows_of_kind(file: Readable, choices: Choices) -> Iterator[Located]:
-    """Return the rows of a file, whose name's ending says what kind it is."""
-    kind = ending(file)
+    """Return the rows of a file, whose name's ending says what kind it is, if nothing else does."""
+    kind = choices.kind or ending(file)
     if kind in (".csv", ".tsv"):
         return _separated(file, choices)
     if kind == ".parquet":

@@ -16,7 +16,14 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from halluscope.responses import text_column, ways
 from halluscope.responses.agreement import PROMPTS, STATED, Pairs
 from halluscope.responses.column_facts import Expected, mostly_ask, question_in
-from halluscope.responses.identity import Identity, questions_of, single_spaced, values_of
+from halluscope.responses.identity import (
+    Identity,
+    images_of,
+    question_of,
+    questions_of,
+    single_spaced,
+    values_of,
+)
 from halluscope.responses.names import ANSWER_ID, PROMPT, is_image_file
 from halluscope.responses.question_runs import in_order
 from halluscope.responses.reading import Responses
@@ -24,6 +31,7 @@ from halluscope.responses.repeats import some_column_is_unique
 from halluscope.responses.stated import SAME, Case, with_our_names
 from halluscope.responses.table import kinds, picked
 from halluscope.responses.ways import STATED_ROWS, Incomplete, Repeated, UnknownId
+from halluscope.sanitize import short_repr
 
 # What is said of a column that is ignored (`Matched.uncompared`)
 NOT_COMPARED = "expected a text, or a list of one, to compare with the dataset"
@@ -209,7 +217,11 @@ def _check_some_left(case: Case) -> None:
             f"None of the {len(case.rows):,} rows is left to score: the options select no row of this dataset{hint}."
         )
     if not len(case):
-        raise ValueError(f"{case.source}: no response is about {', '.join(only.values())}.")
+        limit = case.identity.options.limit
+        which = "no response is"
+        if limit:
+            which = f"none of the first {limit:,} responses (--limit) is"
+        raise ValueError(f"{case.source}: {which} about {', '.join(only.values())}.")
 
 
 def _paired(case: Case) -> tuple[Case, Pairs]:
@@ -339,13 +351,41 @@ def _nearest(case: Case) -> str:
     """Say which set of rows has most of the questions that responses state; "" if none has any, or there is one set."""
     questions = Counter(case.stated_questions)
     del questions[""]
+    sets = case.identity.sets(case.rows)
     shared = {}
-    for name, rows in case.identity.sets(case.rows).items():
+    for name, rows in sets.items():
         shared[name] = (questions & Counter(questions_of(rows))).total()
     nearest = max(shared, key=lambda name: (shared[name], name))
     if not nearest or not shared[nearest]:
         return ""
-    return f" The nearest is {nearest}: it has {shared[nearest]:,} of the {len(case):,} questions that they state."
+    return (
+        f" The nearest is {nearest}: it has {shared[nearest]:,} of the {len(case):,} questions that they state."
+        f"{_first_contradiction(case, sets[nearest])}"
+    )
+
+
+def _first_contradiction(case: Case, rows: Sequence[Any]) -> str:
+    """Say which response is the first whose question, or question about its image, no row asks; "" for none."""
+    known = set()
+    for row in rows:
+        question = question_of(row)
+        known.add(("", question))
+        for image in images_of(row):
+            known.add((image, question))
+    images = case.stated_images or [""] * len(case)
+    for place, key in enumerate(zip(images, case.stated_questions, strict=True)):
+        if key in known:
+            continue
+        image, question = key
+        if not question:
+            question = " ".join(ways.texts_that_ask(case, place))
+        about = ""
+        if image:
+            about = f" about image {image}"
+        return (
+            f" The first that it does not have is in {case.where(place)}: {short_repr(question, 120)}{about}."
+        )
+    return ""
 
 
 # The responses of the rows that are scored

@@ -169,6 +169,9 @@ def _check_ids(
 
 def _by_id_and_order(case: Case, theirs: Sequence[str], keys: Keys) -> Pairs:
     """Match where several rows share their ids: then only the order of the rows will do."""
+    pairs = _first_of_one_set(case, lambda one_set: by_id(one_set, theirs))
+    if pairs is not None:
+        return pairs
     if keys.responses != keys.rows[: len(case.first)]:
         columns = theirs[: len(case.identity.id)]
         example = Counter(keys.rows).most_common(1)[0][0]
@@ -221,6 +224,21 @@ def _is_id(value: Any) -> bool:
 
 def by_id_in_one_set(case: Case, columns: Sequence[str]) -> Pairs | None:
     """Match by ids if nothing contradicts in just one set of rows (one per value of `Identity.also`)."""
+    return _in_one_set(case, lambda one_set: by_id(one_set, columns))
+
+
+def _first_of_one_set(case: Case, match: Callable[[Case], Pairs]) -> Pairs | None:
+    """Match the first responses of a file to a set that begins with their rows; None if no set does, or all were read.
+
+    They may equally be the first of the whole dataset, whose first set then is the one that fits.
+    """
+    if not case.identity.options.limit or len(case.first) == len(case.wanted):
+        return None
+    return _in_one_set(case, match)
+
+
+def _in_one_set(case: Case, match: Callable[[Case], Pairs]) -> Pairs | None:
+    """Match in some way if nothing contradicts in just one set of rows; None if it does in each."""
     sets = case.identity.sets(case.rows)
     if len(sets) < 2:
         return None
@@ -230,7 +248,7 @@ def by_id_in_one_set(case: Case, columns: Sequence[str]) -> Pairs | None:
         if not one_set.wanted:
             continue
         try:
-            fitting[name] = by_id(one_set, columns)
+            fitting[name] = match(one_set)
         except Incomplete:
             raise
         except ValueError:  # something contradicts
@@ -278,6 +296,9 @@ def _stated_rows(case: Case) -> Pairs | None:
 
 def by_order(case: Case) -> Pairs:
     """Match by the order of the rows."""
+    pairs = _first_of_one_set(case, by_order)
+    if pairs is not None:
+        return pairs
     count = len(case)
     rows = case.rows
     if count == len(case.first):
@@ -383,7 +404,7 @@ def _image_among(case: Case, place: int, known: Collection[str]) -> str:
 
 def _number_of_question(case: Case, place: int, numbers: Sequence[int]) -> int:
     """Return which of the rows that are about a response's image asks the question that it states."""
-    texts = _texts_that_ask(case, place)
+    texts = texts_that_ask(case, place)
     fitting = []
     for number in numbers:
         question = question_of(case.wanted[number])
@@ -440,7 +461,7 @@ def by_questions_of_images(case: Case) -> Pairs:
 
 def _longest_question(case: Case, place: int, known: Collection[str]) -> str:
     """Return the longest known question that stands in what a response states; "" for none."""
-    texts = _texts_that_ask(case, place)
+    texts = texts_that_ask(case, place)
     longest = ""
     for question in known:
         if len(question) > len(longest) and any(question in text for text in texts):
@@ -448,7 +469,7 @@ def _longest_question(case: Case, place: int, known: Collection[str]) -> str:
     return longest
 
 
-def _texts_that_ask(case: Case, place: int) -> list[str]:
+def texts_that_ask(case: Case, place: int) -> list[str]:
     """Return what a response states in the columns for questions."""
     texts = []
     for name in case.questions:

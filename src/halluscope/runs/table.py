@@ -360,6 +360,6 @@ def notes_on(part: Columns) -> Iterator[str]:
                 undefined.append(model)
         if undefined:
             yield (
-                f"  {column.head} is undefined for {', '.join(undefined)}: responses that it needs are missing or "
-                "unreadable"
+                f"  {column.head} is undefined for {', '.join(undefined)}: no response counts for it, or some that it "
+                "needs are missing or unreadable"
             )

@@ -58,6 +58,7 @@ def make(order: Order, vectors: str | None = None) -> Path:
     model = None
     if vectors:
         model = load_vectors(vectors)
+    order.check_source_is_folder("annotations", "queries")
     annotations = order.fetch("annotations")
     queries = order.fetch("queries", order.inside("query"))
     rows = ROWS.read_authors([annotations.path, queries.path])

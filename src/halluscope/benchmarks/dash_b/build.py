@@ -39,12 +39,8 @@ def features(with_image: bool = False) -> dict[str, Any]:
 def make(order: Order) -> Path:
     """Build dash_b."""
     out = order.target()
-    sources = {}
-    lists = []
-    for half in HALVES:
-        sources[half] = order.fetch(half)
-        lists.append((half, sources[half].path))
-    rows = QUESTIONS.read_lists(lists)
+    sources = order.fetch_all(*HALVES)
+    rows = QUESTIONS.read_lists([(half, source.path) for half, source in sources.items()])
     return order.write_rows(
         out, rows, image_of, columns=features(with_image=True), counts=counts(rows), sources=sources
     )

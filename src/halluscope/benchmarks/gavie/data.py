@@ -55,7 +55,7 @@ class Questions(Rows[Question]):
     def parse(self, row: Fields) -> Question:
         return Question(
             id=row.whole("id"),
-            image_id=row.whole("image_id", or_digits=True),
+            image_id=row.whole("image_id"),
             question=row.text("question"),
             regions=regions_of(row),
             form=row.form,

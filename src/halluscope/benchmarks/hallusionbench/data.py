@@ -82,10 +82,10 @@ class Questions(Rows[Question]):
     def parse(self, row: Fields) -> Question:
         category = row.one_of("category", CATEGORIES)
         subcategory = row.one_of("subcategory", SUBCATEGORIES)
-        set_id = row.whole("set_id", or_digits=True)
-        figure_id = row.whole("figure_id", or_digits=True)
-        question_id = row.whole("question_id", or_digits=True)
-        visual_input = row.whole("visual_input", or_digits=True)
+        set_id = row.whole("set_id")
+        figure_id = row.whole("figure_id")
+        question_id = row.whole("question_id")
+        visual_input = row.whole("visual_input")
         question = row.text_or_none("question") or ""
         gt_answer = answer_of(row)
         details = row.text_or_none("gt_answer_details") or ""

@@ -60,12 +60,11 @@ class Questions(Rows[Question]):
         return values
 
     def parse(self, row: Fields) -> Question:
-        is_upstream = bool(row.names)
         answers = row.words("answers", RIGHT_ANSWERS)
         if not answers or not all(map(str.strip, answers)):
             raise row.wrong("answers", RIGHT_ANSWERS)
         return Question(
-            id=row.whole("id", or_digits=is_upstream),
+            id=row.whole("id"),
             file_name=row.text("file_name"),
             image_type=row.one_of("image_type", IMAGE_TYPES),
             type=row.one_of("type", TYPES),

@@ -34,9 +34,7 @@ def features(with_image: bool = False) -> dict[str, Any]:
 def make(order: Order) -> Path:
     """Build llava_bench."""
     out = order.target()
-    sources = {}
-    for name in ("questions", "context", "answers"):
-        sources[name] = order.fetch(name)
+    sources = order.fetch_all("questions", "context", "answers")
     rows = QUESTIONS.read_upstream(sources["questions"].path)
     rows = complete(rows, sources["context"].path, sources["answers"].path)
     return order.write_rows(

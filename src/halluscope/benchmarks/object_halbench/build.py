@@ -93,7 +93,7 @@ def read_questions(file: Readable) -> dict[int, str]:
         if not isinstance(row, Mapping):
             raise BuildError(f"{where} is {short_repr(row)}; expected an object with image_id and question.")
         fields = Fields(row, where)
-        image_id = fields.whole("image_id", or_digits=True)
+        image_id = fields.whole("image_id")
         if image_id in question_of:
             raise BuildError(f"{where} is the second question about the image {image_id}; expected one.")
         question_of[image_id] = fields.text("question")

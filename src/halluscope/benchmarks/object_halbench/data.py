@@ -48,7 +48,7 @@ class Images(Rows[Image]):
     needed = ("image_id", "question", "objects")
 
     def parse(self, row: Fields) -> Image:
-        image_id = row.whole("image_id", or_digits=True)
+        image_id = row.whole("image_id")
         return Image(
             image_id=image_id,
             file_name=row.text_or_none("file_name") or file_name_of(image_id),
@@ -94,7 +94,7 @@ def read_names(file: Readable, image_ids: Sequence[int]) -> list[list[str] | Non
                 f"{where} is {short_repr(row, 120)}; expected an object with image_id and objects, a list of names."
             )
         fields = Fields(row, where)
-        image_id = fields.whole("image_id", or_digits=True)
+        image_id = fields.whole("image_id")
         if image_id not in known:
             raise ValueError(f"{where}: image_id {image_id} is not among the {len(known):,} images.")
         if image_id in names_of:

@@ -263,7 +263,7 @@ def make_official(order: Order, configs: Sequence[str]) -> Path:
 def correct(order: Order) -> Path:
     """Build repope (Neuhaus and Hein, RePOPE, 2025)."""
     out = order.target()
-    sources = {name: order.fetch(name) for name in SAMPLINGS}
+    sources = order.fetch_all(*SAMPLINGS)
     questions: list[ObjectQuestion] = []
     for name, source in sources.items():
         questions.extend(read_official(source.path, f"{REPOPE}_{name}"))

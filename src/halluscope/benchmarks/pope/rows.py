@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import BuildError
-from halluscope.files.opening import Readable, json_rows
+from halluscope.files.opening import Readable, ending, json_rows
 from halluscope.judging.questions import OBJECT_ASKED
+from halluscope.reading import tables
 from halluscope.reading.datasets import Source, read_batches
 from halluscope.reading.fields import Fields
+from halluscope.reading.rows import SHEETS
 from halluscope.responses.column_facts import plain_answer, plain_question
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import read_toml
@@ -134,11 +136,15 @@ def _read_built(written: str) -> Iterator[ObjectQuestion]:
 def read_official(file: Readable, name: str) -> list[ObjectQuestion]:
     """Read a file of POPE's or RePOPE's authors: `question_id`, `image`, `text`, `label`, JSON lines or one JSON list.
 
+    A table, or a file with the columns of a built dataset, is read too.
+
     Its name tells the sampling, and whether it is RePOPE's; its first questions tell RePOPE's too. In a parallel form
     of the file (`halluscope study parallel`) the question is rephrased, and a column names the `object`. LLaVA's file
     of all samplings has a `category`, and no `label` (`_labelled`).
     """
-    rows = list(json_rows(file))
+    rows = list(tables.rows(file) if ending(file) in SHEETS else json_rows(file))
+    if rows and not _missing_columns(rows[0][1]):
+        return _as_built(rows, file)
     if rows and all(isinstance(row, Mapping) and "label" not in row for _, row in rows):
         rows = _labelled(rows)
     published = _published(_first_texts(rows)).name.lower()
@@ -152,6 +158,30 @@ def read_official(file: Readable, name: str) -> list[ObjectQuestion]:
         questions = [_question(row, where, sampling, labels) for where, row in rows]
     except ValueError as error:
         raise BuildError(str(error)) from error
+    _check_ids(questions, file)
+    return questions
+
+
+def _as_built(rows: Sequence[tuple[str, Any]], file: Readable) -> list[ObjectQuestion]:
+    """Read the rows of a file that has a built dataset's columns."""
+    questions = []
+    for where, row in rows:
+        missing = _missing_columns(row)
+        if missing:
+            raise BuildError(
+                f"{where} has no {', '.join(missing)}; expected {', '.join(NEEDED)} in each row."
+            )
+        values = Fields(row, where)
+        others = {name: values.text_or_none(name) or "" for name in OTHERWISE}
+        question = ObjectQuestion(
+            question_id=values.whole("question_id"),
+            image_id=values.whole("image_id"),
+            question=values.text("question"),
+            object=values.text("object"),
+            answer=values.one_of("answer", ("yes", "no")),
+            **others,
+        )
+        questions.append(question)
     _check_ids(questions, file)
     return questions
 
