@@ -56,8 +56,8 @@ def inspect(files: Files, /, *, json: bool = False) -> None:
             )
         if any(content.kind == OTHER for content in contents):
             tell(
-                "Of other rows no column is known to hold responses; you name it: `halluscope score NAME --responses FILE "
-                "--dataset DATASET --text-column COLUMN`."
+                "Of other rows no column is known to hold responses; you name it: `halluscope score NAME --responses "
+                "FILE --dataset DATASET --text-column COLUMN`."
             )
     for message in failed:
         tell_error(message)
@@ -77,7 +77,8 @@ def files_among(paths: Sequence[Path]) -> list[Path]:
         inner = list(files_of(path))
         if not inner:
             raise ValueError(
-                f"{one_line(path)} is a folder without files of responses; runs and built datasets are left out. Name a file."
+                f"{one_line(path)} is a folder without files of responses; runs and built datasets are left out. "
+                "Name a file."
             )
         files += inner
     return files
