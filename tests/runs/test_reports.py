@@ -81,7 +81,7 @@ def test_a_report_without_the_run_s_dataset_says_so(described, ran, tmp_path):
     said = ran("report", "run", "--out", "first.html")
     assert (
         "0 images" in said.out
-        and "The page has no pictures" in said.err
+        and "Without pictures: " in said.err
         and "--dataset or --images" in said.err
     )
     assert f"{described} images" in ran("report", "run", "--dataset", "elsewhere", "--out", "second.html").out
