@@ -116,7 +116,7 @@ class Questions(Rows[Question]):
         if len(missing) == len(SUBTASKS) or (missing and not some_ok):
             hint = ""
             if len(missing) < len(SUBTASKS):
-                hint = " Pass --subset to build of the others."
+                hint = " Pass --subset to build the other subtasks."
             raise BuildError(
                 f"{folder} holds no {missing[0]}.txt, and no folder {missing[0]} with text files; expected the "
                 f"authors' files of all {len(SUBTASKS)} subtasks, or mme_benchmark.jsonl.{hint}"
