@@ -184,6 +184,12 @@ COMMANDS: Mapping[str, Sequence[Command]] = {
                     "halluscope study reliability runs/first --retest runs/second",
                 ),
                 Command(
+                    "hqm",
+                    "give HQM's indicators of a benchmark: the paper's name for `reliability`",
+                    "reliability:reliability",
+                    "halluscope study hqm runs/first --retest runs/second --published",
+                ),
+                Command(
                     "correlate",
                     "correlate two benchmarks: do they rank the same models alike?",
                     "reliability:correlate",
