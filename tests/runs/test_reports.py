@@ -79,11 +79,7 @@ def test_a_report_without_the_run_s_dataset_says_so(described, ran, tmp_path):
     ran(*SCORE, "--responses", "mine.jsonl", "--dataset", "throne_coco", "--out", "run")
     (tmp_path / "datasets" / "throne_coco").rename(tmp_path / "elsewhere")
     said = ran("report", "run", "--out", "first.html")
-    assert (
-        "0 images" in said.out
-        and "Without pictures: " in said.err
-        and "--dataset or --images" in said.err
-    )
+    assert "0 images" in said.out and "Without pictures: " in said.err and "--dataset or --images" in said.err
     assert f"{described} images" in ran("report", "run", "--dataset", "elsewhere", "--out", "second.html").out
     small_datasets.build("throne_coco", tmp_path / "datasets")
     said = ran("report", "run", "--out", "third.html")
