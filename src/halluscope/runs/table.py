@@ -330,8 +330,8 @@ def notes(parts: Sequence[Columns], groups: Sequence[Columns], preset: str) -> I
             "score them with `--responses NAME=FILE`."
         )
     yield (
-        "In LaTeX, in Markdown and on a page, a score is bold if it is the best of its column, and better than the next "
-        "beyond chance (paired, Holm)."
+        "In LaTeX, in Markdown and on a page, a score is bold if it is the best of its column, and better than the "
+        "next beyond chance (paired, Holm)."
     )
 
 
