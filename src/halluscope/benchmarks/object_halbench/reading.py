@@ -68,9 +68,10 @@ def read_words(reply: str, response: str = "") -> Verdict | None:
 
     If the response itself holds such a list, no reply is read: the judge may have copied it.
     """
-    if refusal_of_words(reply, response) is not None:
+    names = names_in(reply)
+    if names is None or HELD.search(guard.plain(response)):
         return None
-    return Verdict({}, {NAMES: plain(names_in(reply))})
+    return Verdict({}, {NAMES: plain(names)})
 
 
 def refusal_of_words(reply: str, response: str = "") -> Refusal | None:
