@@ -127,6 +127,7 @@ def test_cells_of_a_spreadsheet(tmp_path):
         [4, 2.0],
     ]
     file = sheet(tmp_path / "a.xlsx", lines)
+    remade(file, "xl/worksheets/sheet1.xml", lambda part: part.replace(b"<v>2</v>", b"<v>2.0</v>"))
     assert [(row["image_id"], row["response"], row["2024"]) for row in found(file)] == [
         (7, "A dog.", True),
         (9, "", ""),

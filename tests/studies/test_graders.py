@@ -157,15 +157,15 @@ def test_bad_input(tmp_path, sheet_of, refused):
 QUESTIONS = 120
 
 
-def scored(tmp_path, name, right, row):
-    """Score a model whose first `right` responses the judge calls right."""
+def scored(tmp_path, name, right, row, benchmark="haloquest", verdicts=(True, False)):
+    """Score a model whose first `right` responses the judge calls right, or gives the first of two verdicts."""
     rows = tmp_path / "rows.jsonl"
     rows.write_text("\n".join(json.dumps({**row, "id": number}) for number in range(QUESTIONS)))
     texts = tmp_path / f"{name}.jsonl"
     responses = [{"id": number, "response": f"{name} says {number}"} for number in range(QUESTIONS)]
     texts.write_text("\n".join(map(json.dumps, responses)))
-    ratings = [number < right for number in range(QUESTIONS)]
-    halluscope.score("haloquest", texts, rows, out=tmp_path / name, bootstrap=0, ratings=ratings)
+    ratings = [verdicts[number >= right] for number in range(QUESTIONS)]
+    halluscope.score(benchmark, texts, rows, out=tmp_path / name, bootstrap=0, ratings=ratings)
     return tmp_path / name
 
 
@@ -180,12 +180,12 @@ def runs(tmp_path):
 def certified(ran, sheet_of, tmp_path):
     """People mark all responses of a run: the first ones are right, so many; return the certificate."""
 
-    def make(run, right):
+    def make(run, right, verdicts=(YES_MARK, NO_MARK)):
         texts = {}
 
         def by_people(row):
             texts[row["text"]] = row["response"] or texts[row["text"]]
-            return YES_MARK if int(texts[row["text"]].split()[-1]) < right else NO_MARK
+            return verdicts[int(texts[row["text"]].split()[-1]) >= right]
 
         certificate = tmp_path / f"{run.name}.certificate"
         marked = mark(sheet_of(run, QUESTIONS), by_people)
@@ -210,6 +210,17 @@ def test_a_difference_by_one_certificate(runs, certified, json_of, ran):
     assert difference["beyond_chance"] and difference["more_marks"] == 0
     assert "no response of two is marked" in found["doubts"][0]
     assert "Doubtful" in ran("study", "certify", *runs, *options).out
+
+
+def test_a_difference_in_points(certified, json_of, tmp_path):
+    """The same in ratings of 6 and 2: 0.5 of the responses at 6 are a mean of 4."""
+    (row, *_) = read_rows(str(small_datasets.build("mmhal", tmp_path)))
+    runs = [scored(tmp_path, name, right, row, "mmhal", (6, 2)) for name, right in (("one", 70), ("two", 40))]
+    words = ("--certificate", certified(runs[0], 60, ("6", "2")), "--bootstrap", "40")
+    found = json_of("study", "certify", *runs, *words)
+    (one, two) = [row for row in found["scores"] if row["score"] == "rating"]
+    assert one["value"] == pytest.approx(4)
+    assert one["value"] - two["value"] == pytest.approx(4 * 30 / 120 / (1 - 10 / 60))
 
 
 def test_marks_of_both(runs, certified, json_of):
