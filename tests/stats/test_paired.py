@@ -1,15 +1,17 @@
 """Differences of two models on the same rows: against exact tests, in simulations, and in cases of a few lines."""
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import ttest_rel
 
 from halluscope.stats import tallies
-from halluscope.stats.intervals import blocks_of, leave_out, total_of
+from halluscope.stats.intervals import AMOUNT, blocks_of, leave_out, total_of
 from halluscope.stats.paired import FEWEST, difference, holm, ratio_differences
 
 P = st.floats(0, 1)
@@ -100,6 +102,17 @@ def test_the_same_wholes_are_mcnemars_test():
     hits = np.repeat([[1, 1], [1, 0], [0, 1], [0, 0]], [150, 13, 4, 33], axis=0).T
     one, other = ({"score": (row, np.ones(200))} for row in hits)
     assert ratio_differences(one, other)["score"].p == pytest.approx(math.erfc(math.sqrt(81 / 17 / 2)))
+
+
+def test_mean_numbers_of_things_differ_as_in_a_paired_t_test():
+    draws = np.random.default_rng(5)
+    same = draws.poisson(20, 200)
+    words = [same + draws.poisson(mean, 200) for mean in (30, 27)]
+    one, other = (replace(left_out(rows(counted)), range=AMOUNT) for counted in words)
+    found = difference(one, other, 0.95)
+    expected = ttest_rel(*words)
+    assert [found.low, found.high] == pytest.approx([*expected.confidence_interval()], abs=0.05)
+    assert found.p == pytest.approx(expected.pvalue, rel=0.2)
 
 
 def test_unequal_mentions_by_hand():
