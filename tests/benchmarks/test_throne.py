@@ -10,7 +10,9 @@ from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.benchmarks.throne.report import report
 from halluscope.judging.replay import ReplayJudge
+from halluscope.reporting.tables import share
 from halluscope.vocabularies import load
+from tests import small_datasets
 from tests.test_frozen import simulated_votes
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +44,31 @@ def test_an_image_without_a_sampled_cell_counts_nowhere():
     got = throne.compute(["A dog."] * 10, [["dog"]] * 10, **given)
     assert [got[f"{name}_all/sampled"] for name in ("precision", "recall", "f1")] == [1.0, 1.0, 1.0]
     assert set(got["difference"].values()) == {0.0}
+
+
+@pytest.mark.usefixtures("wide")
+def test_the_cells_of_popes_questions(tmp_path, ran, refused):
+    """Predicted: person in 10, dog in 20, cat in 30; present: person and cup in 10, dog in 30. P and R are 1/3.
+
+    Of the cells that are asked about, in 10 and 30: predicted is person in 10; present are it and dog in 30.
+    """
+    dataset = small_datasets.build("throne_coco", tmp_path)
+    asked = [("10", "person", "yes"), ("10", "dog", "no"), ("30", "dog", "yes"), ("30", "cup", "no")]
+    files = []
+    for name, rows in (("here", [*asked, ("99", "dog", "no")]), ("elsewhere", [("99", "dog", "no")])):
+        images = [(f"COCO_val2014_{image:0>12}.jpg", thing, answer) for image, thing, answer in rows]
+        files.append(small_datasets.pope_file(tmp_path / f"{name}_random.json", images))
+    texts = {10: "A person.", 20: "A dog.", 30: "There is no dog here but a cat."}
+    rows = [{"image_id": image, "response": text} for image, text in texts.items()]
+    responses = small_datasets.write_lines(tmp_path / "mine.jsonl", rows)
+    command = ["score throne --judges lexical --explain --dataset", dataset, "--responses", responses]
+    (result,) = json.loads(ran(*command, "--cells", files[0], "--json").out)
+    scores = [result[f"{name}_all{part}"] for name in ("precision", "recall") for part in ("", "/sampled")]
+    assert scores == pytest.approx([1 / 3, 1, 1 / 3, 1 / 2])
+    printed = ran(*command, "--cells", files[0]).out
+    assert "sampled cells in the scored images: 4 of 5 (80.0 %)" in printed
+    assert "mentions that the lexical judge read: 4; taken back: negated 1" in printed
+    assert "No question is about any of the 3 images" in refused(*command, "--cells", files[1])
 
 
 def test_a_sample_that_lies_mostly_elsewhere_is_warned_of():
@@ -88,6 +115,8 @@ def test_replayed_answers_worked_by_hand():
     )  # "maybe" to three questions; the empty text is a plain no
     assert got["per_image"][0] == {"found": ["dog"], "hallucinated": ["cat"], "missed": []}
     assert got["per_image"][2] == {"found": [], "hallucinated": [], "missed": ["dog", "cat"]}
+    table = next(part for part in report([("mine", got)]) if part.header[-1:] == ["unreadable"])
+    assert table.rows[0][-1] == share(3 / 24)
 
 
 def test_asking_what_is_needed_gives_the_same_numbers():
@@ -101,6 +130,9 @@ def test_asking_what_is_needed_gives_the_same_numbers():
     }
     everything = throne.compute(TEXTS, OBJECTS, ask="all", **options)
     needed = throne.compute(TEXTS, OBJECTS, ask="needed", **options)
+    notes = [" ".join(report([("mine", result)])[-2].lines) for result in (everything, needed)]
+    assert "of all questions" in notes[0] and "which earlier votes left open" in notes[1]
+    assert "more than a fifth of the objects in the images is ignored" in notes[0]
     assert needed.pop("ignored") is None
     assert everything.pop("ignored") > 0
     assert needed.pop("yes_shares").keys() == everything.pop("yes_shares").keys()
