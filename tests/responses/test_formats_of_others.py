@@ -70,6 +70,12 @@ ROWS = {
         "image": coco(n),
         "conversations": turns("from", "value", "human", "gpt", c),
     },
+    "OpenAI's chat beside images": lambda i, n, c: {
+        "image": coco(n),
+        "messages": turns(
+            "role", "content", "user", "assistant", [{"type": "text", "text": c}, {"type": "image_url"}]
+        ),
+    },
     "batch": lambda i, n, c: {
         "custom_id": n,
         "response": {"body": {"choices": [{"message": {"content": c}}]}},
