@@ -39,6 +39,7 @@ OTHERS = {
     "NaN": [USUAL[0], '{"question_id": NaN, "text": "No."}'],
     "another kind": [USUAL[0], '{"question_id": "8", "text": "No."}'],
     "cut off": [USUAL[0], USUAL[1][:-9]],
+    "no JSON at first": ["{'question_id': 7}", USUAL[1]],
     "no JSON": [USUAL[0], "{'question_id': 8}"],
     "very deep": [USUAL[0], '{"question_id": 8, "text": ' + "[" * 100_000 + "]}"],
     "capitals": ['{"Question ID": 7, "text": "Yes."}', '{"Question ID": 8, "text": "No."}'],

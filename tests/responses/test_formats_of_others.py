@@ -158,6 +158,10 @@ def test_vlmevalkits_pope(pope, order):
     assert len(rows) == 27 and len({row["category"] for row in rows}) == 3
     result = halluscope.score("pope", rows, pope, bootstrap=0)
     assert (result["rows"], result["accuracy"], result["matched"]) == (36, 1.0, "order and question")
+    without = [row for row in rows if row["category"] != "popular"]
+    with pytest.raises(ValueError, match="no response to 9 of the 36 rows"):
+        halluscope.score("pope", without, pope, bootstrap=0)
+    assert halluscope.score("pope", without, pope, bootstrap=0, partial=True)["rows"] == 27
     rows[0]["prediction"] = "No"  # one question of two samplings
     result = halluscope.score("pope", rows, pope, bootstrap=0)
     assert [result[f"accuracy/{name}"] for name in THINGS] == [17 / 18, 17 / 18]

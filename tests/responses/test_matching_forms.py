@@ -44,6 +44,22 @@ def test_the_image_decides_where_ids_count_from_0(tmp_path):
         scored([{"id": 0, "image_path": "AMBER_9.jpg", "response": "A dog."}], dataset, "amber")
 
 
+def test_descriptions_beside_answers_with_ids_of_their_own(tmp_path):
+    """AMBER's images and questions decide; what is about another image, or asks something else, is refused."""
+    dataset = str(small_datasets.build("amber", tmp_path))
+    rows = [
+        {"id": 70, "image": "AMBER_1.jpg", "query": "Describe this image.", "response": "A dog, a person."}
+    ]
+    for thing in ("a person in this image", "the grass dry in this image", "it a cat"):
+        question = f"Is {'there ' if 'person' in thing else ''}{thing}?"
+        rows.append({"id": 70 + len(rows), "image": "AMBER_1.jpg", "query": question, "response": "No."})
+    result = scored(rows[:3], dataset, "amber", partial=True)
+    assert (result["rows"], result["chair"], result["matched"]) == (3, 0.5, "image and question")
+    for other in ([*rows[1:3], rows[0] | {"image": "AMBER_9.jpg"}], rows):
+        with pytest.raises(ValueError, match="id 7[01] is not among the 4 rows"):
+            scored(other, dataset, "amber", partial=True)
+
+
 @pytest.mark.parametrize(
     "address",
     [

@@ -250,6 +250,19 @@ def test_one_prompt_for_all_descriptions(tmp_path, prompt, images):
     assert (result["recall_all"], result["precision_all"]) == (0.5, 0.5)
 
 
+def test_responses_that_repeat_the_question_are_responses(dataset):
+    rows = question_rows()
+    model = Model(rows)
+    texts = [f"{row['text']} {word}." for row, word in zip(rows, model.words, strict=True)]
+    assert accuracy(merged(rows, text=texts), dataset)[0] == pytest.approx(model.accuracy)
+
+
+def test_rows_of_the_built_dataset_are_no_responses(dataset):
+    row = {"question_id": 1, "image_id": 7, "question": "Is there a dog?", "object": "dog", "answer": "yes"}
+    with pytest.raises(ValueError, match="is a row of the dataset, whose 'answer' is the right answer"):
+        accuracy([row | {"sampling": "random"}], dataset)
+
+
 # Rows without a response
 
 

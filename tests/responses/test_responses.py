@@ -4,6 +4,7 @@ import json
 import random
 import time
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,7 +87,7 @@ def test_options_that_name_what_is_not_there(scored, option, message):
         scored({"image_id": 7, "caption": "A dog."}, **option)
 
 
-def test_names_are_as_long_as_they_must_be(tmp_path, json_of):
+def test_names_are_as_long_as_they_must_be(tmp_path, json_of, refused):
     (tmp_path / "labels.json").write_text(json.dumps({7: ["dog"]}))
     files = []
     for place in ("a/x", "b/x", "c", "c/y"):
@@ -101,6 +102,9 @@ def test_names_are_as_long_as_they_must_be(tmp_path, json_of):
         "c/answers",
         "y/answers",
     }
+    assert "Two LVLMs are called 'm'" in refused(
+        *command, "--responses", *(f"m={file}" for file in files[:2])
+    )
 
 
 # What a response says of its row
@@ -209,6 +213,7 @@ def test_a_table_of_pandas(beside):
     assert beside(table)["accuracy"] == 1
     with pytest.raises(ValueError, match="two columns 'response'"):
         beside(pd.DataFrame(cells, columns=["question_id", "response", "response"]))
+    assert beside([{"question_id": np.int64(1), "response": "Yes"}, {"question_id": "2", "response": "No"}])
 
 
 # Thoughts
