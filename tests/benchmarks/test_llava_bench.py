@@ -127,6 +127,8 @@ def test_the_authors_words():
         ("answers_gpt4", {"prompt": "Why?"}, "answers 'Why\\?' as the question 0"),
         ("answers_gpt4", {"question_id": 7}, "no answer to the question 0"),
         ("context", {"image": "9.jpg"}, "says nothing of the image 1.jpg"),
+        ("context", {"caption": 3}, "expected an object with image and caption"),
+        ("context", {"image": 1.5}, "image is 1.5; expected a name or a whole number"),
     ],
 )
 def test_files_that_do_not_belong_together(file, change, message, tmp_path):

@@ -136,7 +136,9 @@ def test_what_cannot_be_scored_is_said(tmp_path, refused):
     for name, said in (("one.json", "expected a folder with files of responses"), ("empty", "No file in")):
         assert said in refused("score --responses", tmp_path / name, "--out", tmp_path / "runs")
     assert not (tmp_path / "runs").exists()
-    assert "is a folder; expected a file" in refused("score pope --dataset pope --responses", tmp_path / "empty")
+    assert "is a folder; expected a file" in refused(
+        "score pope --dataset pope --responses", tmp_path / "empty"
+    )
 
 
 def test_one_models_folder_names_the_model(upstream, tmp_path, monkeypatch, ran):
