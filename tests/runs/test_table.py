@@ -65,6 +65,8 @@ def test_the_command_prints_what_python_gets(runs, capsys):
     assert json.loads(capsys.readouterr().out) == expected
     assert cli.main(["table", *words, "--scores", "pope/f1", "--format", "latex"]) == 0
     assert "\\toprule" in capsys.readouterr().out
+    assert cli.main(["table", *words, "--preset", "decoding"]) == 0
+    assert "--preset decoding --format latex` for a paper" in capsys.readouterr().err
     assert cli.main(["table", *words, "--preset", "decodign"]) == 2
     assert "Did you mean 'decoding'?" in capsys.readouterr().err
 
