@@ -105,8 +105,7 @@ def test_images_that_the_user_names_are_not_there(described, ran, tmp_path):
     assert "2 of the 3 images, such as 20, are not in images" in said.err and "1 images" in said.out
 
 
-def test_a_report_of_runs_about_other_images_shows_each(tmp_path, ran, refused):
-    """Figures of a run in which every score is undefined are refused."""
+def test_a_report_of_runs_about_other_images_shows_each(tmp_path, ran):
     for name, text, image, objects in (("some", "A dog.", "10", ["dog"]), ("none", "Fog.", "11", [])):
         (tmp_path / f"{name}.json").write_text(json.dumps({image: text}))
         (tmp_path / "labels.json").write_text(json.dumps({image: objects}))
@@ -114,5 +113,3 @@ def test_a_report_of_runs_about_other_images_shows_each(tmp_path, ran, refused):
         ran(*SCORE, *files, "--out", tmp_path / name)
     said = ran("report", tmp_path / "some", tmp_path / "none", "--out", tmp_path / "page.html")
     assert "Not compared: " in said.err and "2 responses" in said.out
-    nothing = refused("report", tmp_path / "none", "--figures", tmp_path / "figures")
-    assert "There is nothing to draw" in nothing and not (tmp_path / "figures").exists()
