@@ -132,6 +132,18 @@ def test_a_half_last_line(form, questions, tmp_path, ran):
     assert found.rows == 14 and "cut off" in str(found) and "--partial" in found.command
 
 
+def test_a_line_that_is_cut_within_a_character(questions, tmp_path):
+    rows, dataset = questions
+    content = b""
+    for row in rows:
+        line = {"question_id": row["question_id"], "response": f"{row['label']}, caf\u00e9"}
+        content += json.dumps(line, ensure_ascii=False).encode() + b"\n"
+    (tmp_path / "r.jsonl").write_bytes(content[: content.rindex(b"\xa9")])
+    with pytest.raises(ValueError, match="line 15.* cut off"):
+        scored(tmp_path / "r.jsonl", dataset)
+    assert scored(tmp_path / "r.jsonl", dataset, partial=True)["part"] == [14, 15]
+
+
 @pytest.mark.parametrize("states", ["id", "id and question", "image and question", "own id and question"])
 def test_identical_repeats_count_once(states, questions, tmp_path):
     rows, dataset = questions
