@@ -150,6 +150,11 @@ def test_what_is_wrong_is_said_before_a_model_is_loaded(data, model, tmp_path, r
     ):
         assert message in refused(*command(model, data / "throne_coco", file, *more.split())), more
         assert not out.exists()
+    assert "There is no model 'nonsense'; expected a folder" in refused(
+        *command("nonsense", data / "throne_coco", out)
+    )
+    (tmp_path / "rows.json").write_text('[{"question_id": 1}]')
+    assert "is a JSON file; expected a dataset" in refused(*command(model, tmp_path / "rows.json", out))
 
 
 # Images that cannot be opened
