@@ -215,6 +215,10 @@ BAD = {
         lambda f: _rows(f, lambda rows: rows[1:]),
         "364 rows; expected one for .* Category 1 is",
     ),
+    "an id too large": (
+        lambda f: (f / "ids.txt").write_text("9999999999999999999\n"),
+        "line 1 is '9999999999999999999'; expected an image id",
+    ),
     "an id that is none": (
         lambda f: (f / "ids.txt").write_text("7\n8.5\n"),
         "line 2 is '8.5'; expected an image id, each once",

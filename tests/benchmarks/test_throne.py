@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from halluscope.benchmarks.throne import metric as throne
@@ -153,6 +154,7 @@ def test_explain_says_which_rule_took_which_mention_back():
         [],
     ]
     assert json.dumps(got) == json.dumps(throne.compute(texts, [["cat"], []], **base))
+    assert json.dumps(got) == json.dumps(throne.compute(pa.array(texts), [{"cat"}, ()], **base))
 
 
 GOOD = {"predictions": ["A dog."], "references": [["dog"]], "judges": "no/model-is-loaded"}

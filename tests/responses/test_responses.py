@@ -205,6 +205,26 @@ def test_an_address_of_another_image_is_refused(image, tmp_path):
         halluscope.score("mmhal", rows, dataset, judge="none")
 
 
+def test_a_file_whose_name_says_another_sampling_is_doubted(beside, tmp_path):
+    beside({})
+    file = tmp_path / "mine_popular.jsonl"
+    file.write_text('{"question_id": 1, "response": "Yes"}\n{"question_id": 2, "response": "No"}')
+    with pytest.warns(UserWarning, match="its name says popular, but the sampling of the dataset is random"):
+        halluscope.score("pope", file, str(tmp_path / "coco_pope_random.json"), bootstrap=0)
+
+
+def test_names_of_prompts_where_there_are_none(scored):
+    with pytest.raises(
+        ValueError, match="names no prompt of throne; expected no name, because it has no other"
+    ):
+        scored({"image_id": 7, "caption": "A dog.", "halluscope_prompt": "short"})
+
+
+def test_a_metric_without_a_dataset_is_not_scored(scored):
+    with pytest.raises(ValueError, match=r"or call get_benchmark\('hqm'\)\.compute"):
+        halluscope.score("hqm", ["Yes"], "pope")
+
+
 def test_a_table_of_pandas(beside):
     import pandas as pd
 
