@@ -204,6 +204,10 @@ def changed(number, **values):
             {"judge": FakeJudge(lambda *_: ""), "correctness": [1] * 12, "same": [1] * 12},
             "the verdicts are given",
         ),
+        (
+            {"correctness": ["Hm."] * 12, "same": ["Hm."] * 12},
+            "12 of the 12 texts in .* begin with no verdict",
+        ),
         ({"reading": "official", "prompts": "ours"}, "reads only replies to the authors' prompts"),
         ({"predictions": ["A."], "references": [rows()[3]], "protocol": "lmms-eval"}, "No question has a"),
     ],

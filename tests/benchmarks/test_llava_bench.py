@@ -14,6 +14,7 @@ import halluscope
 from halluscope.benchmarks.llava_bench import reading
 from halluscope.benchmarks.llava_bench.metric import compute
 from halluscope.errors import BuildError, JudgingFailed
+from halluscope.registry import benchmark
 from tests import small_datasets
 from tests.fake_judge import FakeJudge
 from tests.scripted_server import reply
@@ -324,6 +325,8 @@ def test_both_orders_by_hand():
     expected = {"gain": 2, "low": 2, "high": 2, "usual": 60, "turned": 100}
     assert result["order"] == pytest.approx(expected)
     assert "|orders:both|" in result["signature"]
+    notes = benchmark("llava_bench").module("report").report([("mine", result)])[-1].lines
+    assert any(line.startswith("order: an answer that comes first gains") for line in notes)
     once = compute(TEXTS, rows(), judge=FakeJudge(prefers_the_first), progress=False)
     assert once["score"] == 60 and "order" not in once and "orders" not in once["signature"]
 
@@ -341,6 +344,8 @@ def test_responses_that_speak_to_the_judge_are_named():
     with pytest.warns(UserWarning, match="2 responses seem to speak to the judge.* 2 .'ignore the above'"):
         result = compute(texts, rows(), ratings=[(8, 6)] * 4)
     assert result["speaks_to_judge"] == [2, 3]
+    notes = benchmark("llava_bench").module("report").report([("mine", result)])[-1].lines
+    assert any(line.startswith("doubtful: 2 responses seem to speak to the judge") for line in notes)
 
 
 def test_ratings_rise_with_length():

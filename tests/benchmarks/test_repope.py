@@ -82,6 +82,9 @@ def test_both_in_one_command(built, tmp_path, capsys):
     (found,) = json.loads(capsys.readouterr().out)
     assert (found["f1"], found["corrected"]["f1"], found["corrected"]["rows"]) == (0.8, 1.0, 15)
     assert found["signature"] != found["corrected"]["signature"]
+    gqa = ["score", "pope", "--responses", str(file), "--dataset", f"{tmp_path / 'pope'}:gqa"]
+    assert cli.main([*gqa, "--corrected", str(built)]) == 2
+    assert "corrected has no answer to question_id 0, random" in capsys.readouterr().err
     first = tmp_path / "first.jsonl"
     first.write_text("\n".join(map(json.dumps, replies(POPE))))
     assert cli.main([*score, "--responses", str(first), "--corrected", str(built), "--per-class"]) == 0

@@ -87,6 +87,16 @@ def test_the_median_length_of_table_1():
     assert throne.compute(texts, [["dog"]] * 3, **given)["median_characters"] == 6
 
 
+def test_given_votes_have_a_judge_per_set_of_questions_if_these_are_named():
+    given = {"votes": np.ones((2, 2, 6)), "vocabulary": ["dog", "cat"]}
+    for options, names in (
+        ({}, [f"vote {n}" for n in range(1, 7)]),
+        ({"questions": "paper"}, ["judge 1", "judge 2"]),
+    ):
+        got = throne.compute(["A dog."] * 2, [["dog"], []], **given, **options)
+        assert [*got["yes_shares"]] == names
+
+
 TEXTS = ["A dog and a cat.", "Nothing to see.", "", "Question: Is there a dog? Answer: yes"]
 OBJECTS = [["dog"], ["cat"], ["dog", "cat"], []]
 
@@ -170,6 +180,7 @@ GOOD = {"predictions": ["A dog."], "references": [["dog"]], "judges": "no/model-
             {"votes": np.zeros((1, 79, 9))},
             r"votes has the shape \(1, 79, 9\); expected \(1 images, 80 classes",
         ),
+        ({"votes": np.zeros((1, 80, 9)), "explain": True}, "explain is about judges that read the responses"),
         ({"judges": [42]}, "42 is not a judge"),
     ],
 )
