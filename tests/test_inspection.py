@@ -59,6 +59,8 @@ def test_several_models_in_one_file_are_counted(inspected):
 def test_samples_of_no_one_benchmark(tasks, inspected):
     logs = [inspect_log(task)["samples"][0] for task in tasks]
     log = inspect_log("pope") | {"samples": [one | {"id": str(place)} for place, one in enumerate(logs)]}
+    with pytest.raises(ValueError, match="holds no samples; expected a log"):
+        inspected(log | {"samples": None})
     inspection = inspected(log)
     assert inspection.kind == "responses" and not inspection.benchmarks and not inspection.command
 

@@ -357,6 +357,7 @@ def test_bad_samples(tmp_path):
         ([sample(), "Yes."], "line 2 is not a sample"),
         ([others], "a sample of the task 'throne_coco'; expected a sample of pope or pope_c"),
         ([{"doc_id": 0, "filtered_resps": "A", "acc": 1.0}], no_row),
+        ([sample(doc_id=[1])], r"line 1: doc_id is \[1\]; expected a whole number or a string"),
         ([sample(), sample()], r"line 2: the document 0 is already in .*line 1"),
         ([sample(filtered_resps=["Yes.", "No."])], r"is \['Yes.', 'No.'\]; expected the LVLM's text"),
     ):

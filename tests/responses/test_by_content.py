@@ -103,6 +103,15 @@ def test_repeats_among_samplings_that_share_questions(told_by, dataset):
     assert (result["rows"], result["accuracy"], result["repeats"]) == (36, 1.0, 3)
 
 
+def test_addresses_of_images_are_images(dataset):
+    """In no order, with ids of their own."""
+    rows = said("random", first=100, image=True)
+    for row in rows:
+        row["coco_url"] = f"http://images.cocodataset.org/val2014/{row.pop('image')}"
+    result = halluscope.score("pope", rows[::-1], dataset, bootstrap=0)
+    assert (result["rows"], result["accuracy"], result["matched"]) == (18, 1.0, "image and question")
+
+
 def test_ids_of_their_own_beside_the_questions_in_order(tmp_path):
     """Both samplings ask the same, so that only the order of all responses tells which is about which."""
     files = [
