@@ -206,6 +206,11 @@ def test_a_folder_is_inspected_file_by_file(upstream, tmp_path, ran):
     assert "without files" in ran("inspect", tmp_path, status=2).err
 
 
+def test_rows_of_unknown_columns_are_named_by_the_user(tmp_path, ran):
+    said = ran("inspect", written(tmp_path / "r.jsonl", [{"path": "a.png", "generated": "Yes"}]))
+    assert "1 other rows" in said.out and "--text-column COLUMN" in said.err
+
+
 def test_the_command(tmp_path, capsys):
     good = written(tmp_path / "r.json", [{"prompt": PROMPTS[0], "text": "\x1b[31mYes"}])
     bad = written(tmp_path / "b.json", "{")

@@ -206,18 +206,20 @@ def verify(*runs: str | Path) -> dict[str, list[str]]:
 
 
 def report(
-    result: Mapping[str, Any],
-    predictions: Sequence[str],
-    references: Sequence[Any],
+    result: Mapping[str, Any] | str | Path,
+    predictions: Sequence[str] | None = None,
+    references: Sequence[Any] | None = None,
     *,
     images: Sequence[Any] | None = None,
     name: str = "responses",
     **options: Any,
 ) -> Report:
-    """Show what went wrong in responses that a metric scored: in a notebook, or as a page for a browser.
+    """Show what went wrong in responses that were scored: in a notebook, or as a page for a browser.
 
     Args:
-        result: what the metric's `compute` returned, with its table of rows (`per_image=True`, `per_question=True`).
+        result: the folder of a run, or of several runs of one benchmark (`halluscope report` shows several benchmarks,
+            and images), and nothing else; or what the metric's `compute` returned, with its table of rows
+            (`per_image=True`, `per_question=True`).
         predictions: the responses that were passed to `compute`.
         references: the references that were passed to `compute`.
         images: an image (`PIL.Image`) per response, or None for a response without one.
@@ -228,10 +230,23 @@ def report(
         A report, which a notebook shows at the end of a cell; `.save("report.html")` writes it.
 
     Raises:
-        ValueError: if the result has another form, or is about other responses.
+        ValueError: if the result has another form, or is about other responses, or if there is no such run.
     """
+    from pathlib import Path
+
     from halluscope.runs import page
 
+    if isinstance(result, str | Path):
+        if predictions is not None or references is not None or images is not None or options:
+            raise ValueError(
+                f"report takes the run {str(result)!r} alone, which holds its responses; for a result of compute, pass "
+                "the result in its place."
+            )
+        return page.of_runs([result])
+    if predictions is None or references is None:
+        raise ValueError(
+            "report takes a metric's result with its predictions and references, or the folder of a run."
+        )
     return page.of_result(page.shown_result(result, predictions, references, name, **options), images)
 
 

@@ -17,7 +17,7 @@ from halluscope.building import spec
 from halluscope.building.build_info import STATS, read_stats
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import LimitExceeded, MissingExtra
-from halluscope.inspection.inspecting import inspect
+from halluscope.inspection.inspecting import VERDICTS, inspect
 from halluscope.inspection.printed import letters
 from halluscope.metric import Result
 from halluscope.options import ALL, MatchingOptions, check, keywords, taken
@@ -272,7 +272,10 @@ def _inspecting(source: Any) -> Iterator[None]:
         if is_file and path_of(source).stat().st_size <= EXPLAINED:
             with suppress(ValueError):
                 content = replace(inspect(source), remarks=(), problem="")
-                error = type(error)(f"{error} The file holds {content}.")
+                advice = ""
+                if content.kind == VERDICTS:
+                    advice = " Name it with --ratings, and the LVLM's responses with --responses."
+                error = type(error)(f"{error} The file holds {content}.{advice}")
         raise error from error.__cause__
 
 
@@ -353,7 +356,9 @@ def _remarks(benchmark: Benchmark, ready: Ready) -> Iterator[str]:
     if matched.labels:
         yield f"they are {AS_YES_NO.format(' and '.join(matched.labels))}"
     if matched.by == STATED_ROWS:
-        yield "they are about other rows than the dataset's, and are scored by the objects and labels they state"
+        yield (
+            "the responses are about other rows than the dataset's, and are scored by the objects and labels they state"
+        )
     if also and not matched.checked:
         yield (
             "they state neither question nor image, and other files have the same ids: give them a column question "

@@ -281,3 +281,14 @@ def test_every_source_builds_the_same_dataset(tmp_path):
             builder.build(release, out=tmp_path / "refused", with_images=False)
         for file in (release / "color.txt", *release.glob("color/*.txt")):
             file.unlink(missing_ok=True)
+
+
+def test_a_folder_of_some_subtasks_is_a_subset(tmp_path):
+    builder = small_datasets.builder("mme")
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "existence.txt").write_text("1.jpg\tIs there a dog?\tYes\n1.jpg\tIs there a cat?\tNo\n")
+    with pytest.raises(ValueError, match="holds no count.txt.*--subset"):
+        builder.build(texts, out=tmp_path / "built")
+    built = builder.build(texts, out=tmp_path / "built", subset=True)
+    assert json.loads((built / "stats.json").read_text())["counts"]["existence"] == 2

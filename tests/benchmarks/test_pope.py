@@ -200,6 +200,11 @@ def test_questions_without_a_label_are_none_of_the_authors(tmp_path):
         read_official(tmp_path / "coco_pope_random.json", "random")
 
 
+def test_a_config_is_built_without_the_others(upstream, tmp_path):
+    out = builder.build(upstream / "pope" / "coco", out=tmp_path / "out", configs=["coco"])
+    assert json.loads((out / "stats.json").read_text())["subset"], "scores are told that it is a part"
+
+
 def test_the_official_files_hold_what_the_spec_says(upstream, tmp_path):
     """Six rows per image, balanced, no absent object among the present ones; two rows repeat a question."""
     out = builder.build(upstream / "pope", out=tmp_path / "out")

@@ -38,6 +38,20 @@ def test_a_command_has_a_function_and_a_page(words: tuple[str, ...], command: Co
         assert all(len(line) <= 80 for line in page.splitlines() if not line.startswith("  halluscope "))
 
 
+@pytest.mark.parametrize(("name", "judge"), [("mmhal", "--judge JUDGE"), ("throne", "--judges lexical")])
+def test_an_example_has_the_judge_that_must_be_named(name: str, judge: str, ran) -> None:
+    for command in ("score", "explain"):
+        assert f"{judge}\n\nEvery command" in ran(f"{command} {name} --help").out
+
+
+def test_datasets_of_one_benchmark_are_told_apart(ran) -> None:
+    said = " ".join(ran("build --help").out.split())
+    for benchmark in LISTED:
+        assert set(benchmark.differences) == set(benchmark.datasets) or len(benchmark.datasets) < 2
+        for difference in benchmark.differences.values():
+            assert difference in said
+
+
 @pytest.mark.parametrize(("words", "command"), [pytest.param(*one, id=" ".join(one[0])) for one in ALL])
 def test_the_example_is_right(words: tuple[str, ...], command: Command) -> None:
     name = "throne_coco" if command.follows == commands.DATASET else "throne"
@@ -85,6 +99,7 @@ def test_an_old_name_says_the_new_one(old, capsys):
     [
         (["score", "pope"], "--responses is missing"),
         (["score", "pope", "--responses"], "--responses has no value"),
+        (["score", "pope", "--response", "a"], "There is no option --response. Did you mean '--responses'?"),
         (["compare"], "RUNS is missing"),
         (["compare", "a", "--format", "tabel"], "got 'tabel'; expected table, csv, markdown, latex, json."),
         (["compare", "a", "--level", "1", "--level", "2"], "--level is given twice"),

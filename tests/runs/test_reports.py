@@ -27,6 +27,17 @@ def test_a_page_of_a_written_run(benchmark, tmp_path, ran):
     assert "cells ignored because the judges disagree" not in page, "the judge answers every question"
 
 
+def test_the_report_of_a_run_in_python(tmp_path, ran):
+    folder = write(made(registry.benchmark("pope"), tmp_path), tmp_path / "run")
+    ran("report", folder, "--out", tmp_path / "page.html")
+    halluscope.report(folder).save(tmp_path / "same.html")
+    assert (tmp_path / "same.html").read_text("utf-8") == (tmp_path / "page.html").read_text("utf-8")
+    with pytest.raises(ValueError, match="holds its responses"):
+        halluscope.report(folder, ["Yes"], ["yes"])
+    with pytest.raises(ValueError, match="the folder of a run"):
+        halluscope.report({})
+
+
 def test_credits_of_no_image(tmp_path, ran, refused):
     """Credits without images, or of other images, give a message."""
     folder = write(made(registry.benchmark("throne"), tmp_path), tmp_path / "run")
@@ -79,11 +90,7 @@ def test_a_report_without_the_run_s_dataset_says_so(described, ran, tmp_path):
     ran(*SCORE, "--responses", "mine.jsonl", "--dataset", "throne_coco", "--out", "run")
     (tmp_path / "datasets" / "throne_coco").rename(tmp_path / "elsewhere")
     said = ran("report", "run", "--out", "first.html")
-    assert (
-        "0 images" in said.out
-        and "The page has no pictures" in said.err
-        and "--dataset or --images" in said.err
-    )
+    assert "0 images" in said.out and "Without pictures: " in said.err and "--dataset or --images" in said.err
     assert f"{described} images" in ran("report", "run", "--dataset", "elsewhere", "--out", "second.html").out
     small_datasets.build("throne_coco", tmp_path / "datasets")
     for number, words in enumerate(([], ["--dataset", "throne_coco"])):

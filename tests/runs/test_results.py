@@ -63,6 +63,8 @@ def test_several_models(rows, tmp_path):
 
     one, other = tmp_path / "runs" / "A", tmp_path / "runs" / "B"
     compared = halluscope.compare(one, other, bootstrap=200)
+    with pytest.raises(ValueError, match=r"arguments of their own, as in compare\(a, b\)"):
+        halluscope.compare([one, other])
     assert compared["scores"][0]["better"] == "A" and "accuracy" in str(compared)
     assert compared.to_pandas().loc[0, "better"] == "A"
     assert halluscope.score("pope", tuple(GOOD), rows) == results["C"]

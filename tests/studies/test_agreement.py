@@ -184,7 +184,7 @@ def test_each_image_stands_on_the_page_once(files, capsys):
     assert page.count("data:image/webp;base64,") == 3 and page.count("<img data-picture=") == 8
     dataset = lines(files / "images.jsonl", [{"image_id": 9, "file_name": "9.png"}])
     said = refused(capsys, *compared(files, "--out", files / "other", "--dataset", dataset))
-    assert "has no row with the image_id 1" in said
+    assert "has no row with the image 1" in said
 
 
 def test_nothing_to_mark(tmp_path, capsys):

@@ -107,6 +107,24 @@ def test_a_judge_that_never_gives_a_criterion(tmp_path, sheet_of, json_of):
             assert ("overall_hal" in {one["score"] for one in found["scores"]}) == (len(both) == 2)
 
 
+def test_a_dataset_names_images_by_their_files(tmp_path, ran):
+    run, count = judged("haloquest", tmp_path)
+    words = [
+        "study",
+        "sheet",
+        "make",
+        run,
+        "--marks",
+        "verdict",
+        "--out",
+        tmp_path / "sheet",
+        "--sample",
+        count,
+    ]
+    ran(*words, "--dataset", tmp_path / "haloquest")
+    assert len(table(tmp_path / "sheet" / "sheet.csv")) == count
+
+
 def test_bad_input(tmp_path, sheet_of, refused):
     run, count = judged("haloquest", tmp_path)
     (tmp_path / "other").mkdir()

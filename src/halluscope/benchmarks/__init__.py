@@ -3,7 +3,8 @@
 tests/test_contract.py checks that the list has each package, with what its class says.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -14,6 +15,13 @@ class Listed:
     about: str  # what it measures, in a few words
     datasets: tuple[str, ...] = ()  # its own
     reads: tuple[str, ...] = ()  # those of other packages on which it is scored
+    differences: Mapping[str, str] = field(default_factory=dict)  # of its datasets, where it has several
+
+    def about_dataset(self, name: str) -> str:
+        """Return what it measures, and what sets this dataset of it apart."""
+        if name in self.differences:
+            return f"{self.about}: {self.differences[name]}"
+        return self.about
 
     @property
     def is_scored(self) -> bool:
@@ -62,13 +70,20 @@ LISTED = (
     Listed("openchair", "hallucinated nouns in captions, of any kind", ("openchair",)),
     Listed(
         "pope",
-        "yes/no questions about objects, sampled or complete",
+        "yes/no questions about objects",
         ("pope", "repope", "pope_c", "pope_c_objects365"),
+        differences={
+            "pope": "POPE's own, or new ones",
+            "repope": "POPE's about COCO, with corrected answers",
+            "pope_c": "every class of COCO in every image",
+            "pope_c_objects365": "every class of Objects365 in every image",
+        },
     ),
     Listed(
         "throne",
         "object hallucination in free-form descriptions",
         ("throne_coco", "throne_objects365"),
+        differences={"throne_coco": "COCO's 80 classes", "throne_objects365": "Objects365's 365 classes"},
     ),
 )
 

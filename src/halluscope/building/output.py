@@ -157,7 +157,9 @@ class Order:
             raise BuildError(f"--out {folder} is a file; expected a folder.")
         replaced = replaceable(folder, self.spec.file)
         if DATA in replaced and not self.force:
-            raise BuildError(f"--out {folder} holds a build already; pass --force to replace it.")
+            raise BuildError(
+                f"--out {folder} holds a build already; pass --force (force=True) to replace it."
+            )
         if replaced and Path.cwd().resolve().is_relative_to(folder):
             raise BuildError(
                 f"--out {folder} is or holds the working directory, and would be replaced as a whole. Change to "

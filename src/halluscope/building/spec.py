@@ -58,7 +58,7 @@ class Spec:
         if not is_complete and not subset:
             raise BuildError(
                 f"{self.name} is expected to hold {_listed(self.expected)}; found {_listed(counted)}. "
-                "Pass --subset if this is intended."
+                "Pass --subset if this is intended (in Python subset=True)."
             )
         return is_complete
 

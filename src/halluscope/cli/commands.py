@@ -184,6 +184,12 @@ COMMANDS: Mapping[str, Sequence[Command]] = {
                     "halluscope study reliability runs/first --retest runs/second",
                 ),
                 Command(
+                    "hqm",
+                    "give HQM's indicators of a benchmark: the paper's name for `reliability`",
+                    "reliability:reliability",
+                    "halluscope study hqm runs/first --retest runs/second --published",
+                ),
+                Command(
                     "correlate",
                     "correlate two benchmarks: do they rank the same models alike?",
                     "reliability:correlate",
@@ -373,16 +379,20 @@ def _add_name(sub: App, command: Command, name: Name, is_named: bool) -> None:
     function: Any = command.path
     summary = name.benchmark.about
     aliases = [dataset for dataset in name.benchmark.datasets if dataset != name.typed]
-    if command.follows == BENCHMARK and aliases:
+    if command.follows == DATASET:
+        summary = name.benchmark.about_dataset(name.typed)
+    elif aliases:
         summary += f" (also {', '.join(aliases)})"
+    judge: Sequence[str] = ()
     if is_named:
         named = imported(function)(name.typed)
         function = named.function
         summary = named.summary
+        judge = named.judge
     dataset = name.typed
     if dataset not in name.benchmark.datasets:
         dataset = (name.benchmark.datasets + name.benchmark.reads)[0]
-    example = command.example.format(name=name.typed, dataset=dataset)
+    example = " ".join([command.example.format(name=name.typed, dataset=dataset), *judge])
     if example in summary:  # as builders' do
         example = ""
     sub.command(function, name=name.typed, help=summary, help_epilogue=_epilogue(example), show=name.is_shown)

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from halluscope import registry, scoring
 from halluscope.cli.parameters import OUTPUT, Datasets, Named, Responses, Whole, declared, digits, for_name
 from halluscope.cli.printing import Output
-from halluscope.cli.responses import chosen, parameters
+from halluscope.cli.responses import chosen, parameters, words_of_judge
 from halluscope.explaining.explanation import Explanation
 from halluscope.explaining.facts import as_json
 from halluscope.explaining.protocols import load
@@ -30,7 +30,7 @@ def command_of(name: str) -> Named:
         f"{benchmark.title}: why scores of the same responses differ. Several files are one LVLM's responses to "
         "several prompts."
     )
-    return Named(for_name(explain, name, options), summary)
+    return Named(for_name(explain, name, options), summary, words_of_judge(benchmark))
 
 
 def explain(

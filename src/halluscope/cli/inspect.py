@@ -20,7 +20,7 @@ def inspect(files: Files, /, *, json: bool = False) -> None:
         files: files of any kind, such as responses or scores, or folders of files
         json: print JSON instead of text
     """
-    from halluscope.inspection.inspecting import DATASET, JUDGE, RESPONSES
+    from halluscope.inspection.inspecting import DATASET, JUDGE, OTHER, RESPONSES
     from halluscope.inspection.inspecting import inspect as inspected
 
     contents = []
@@ -54,6 +54,11 @@ def inspect(files: Files, /, *, json: bool = False) -> None:
                 "Where no benchmark is named, it is not known; you name it: `halluscope score NAME --responses FILE "
                 "--dataset DATASET`. `halluscope list` shows the names."
             )
+        if any(content.kind == OTHER for content in contents):
+            tell(
+                "Of other rows no column is known to hold responses; you name it: `halluscope score NAME --responses "
+                "FILE --dataset DATASET --text-column COLUMN`."
+            )
     for message in failed:
         tell_error(message)
     if failed:
@@ -71,7 +76,10 @@ def files_among(paths: Sequence[Path]) -> list[Path]:
             continue
         inner = list(files_of(path))
         if not inner:
-            raise ValueError(f"{one_line(path)} is a folder without files; expected some. Name a file.")
+            raise ValueError(
+                f"{one_line(path)} is a folder without files of responses; runs and built datasets are left out. "
+                "Name a file."
+            )
         files += inner
     return files
 

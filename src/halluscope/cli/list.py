@@ -45,7 +45,7 @@ def _show_benchmarks() -> None:
             if place == 0:
                 rows.append([benchmark.name, benchmark.about, dataset, _where_built(dataset)])
             else:
-                rows.append(["", "", dataset, _where_built(dataset)])
+                rows.append(["", benchmark.differences.get(dataset, ""), dataset, _where_built(dataset)])
     say(aligned(rows, ["benchmark", "measures", "dataset", "built"], left=4))
 
 

@@ -59,8 +59,12 @@ def _wrong(error: CycloptsError, words: Sequence[str]) -> str:
         return f"{short_repr(unused[0])} is a word too many; expected options, which begin with --."
     name = _name(error)
     if isinstance(error, MissingArgumentError):
-        if any(word.partition("=")[0] == name for word in words):
+        options = [word.partition("=")[0] for word in words if word.startswith("--") and word != "--"]
+        if name in options:
             return f"{name} has no value."
+        for option in options:
+            if option.startswith(name) or name.startswith(option):
+                return f"There is no option {option}. Did you mean {name!r}?"
         return f"{name} is missing."
     if isinstance(error, RepeatArgumentError):
         return f"{name} is given twice; expected it once."

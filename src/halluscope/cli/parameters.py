@@ -130,6 +130,7 @@ class Named:
 
     function: Callable[..., None]
     summary: str  # what its help says first
+    judge: Sequence[str] = ()  # the words by which it needs no language model, or names one
 
 
 def declared(options: Iterable[Option], group: Group | None = None) -> list[inspect.Parameter]:

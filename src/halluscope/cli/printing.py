@@ -27,9 +27,9 @@ class Output:
         str,
         Parameter(
             choices=FORMATS,
-            help="table: easy to read, as wide as the terminal (80 columns where that is unknown); csv: one table with "
-            "all digits, fractions not in percent, notes on standard error; markdown, latex: to paste; json: the full "
-            "results",
+            help="table: easy to read, shares in percent, as wide as the terminal (80 columns where that is unknown); "
+            "csv: one table with all digits, fractions not in percent, notes on standard error; markdown, latex: "
+            "to paste; json: the full results",
         ),
     ] = TABLE
     json: Annotated[bool, Parameter(help=JSON_HELP)] = False

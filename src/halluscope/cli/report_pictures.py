@@ -151,4 +151,4 @@ def _say_missing(images: Images, names: set[str], where: str) -> None:
 
 
 def _say_none(why: str) -> None:
-    tell(f"The page has no pictures: {one_line(why, 300)}")
+    tell(f"Without pictures: {one_line(why, 300)}")

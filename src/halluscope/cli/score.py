@@ -25,7 +25,7 @@ from halluscope.cli.parameters import (
 )
 from halluscope.cli.plan import PLAN, plan_judges
 from halluscope.cli.printing import Output, check_output
-from halluscope.cli.responses import chosen, parameters, summary
+from halluscope.cli.responses import chosen, parameters, summary, words_of_judge
 from halluscope.judging import one_verdict
 from halluscope.judging.options import GIVEN
 from halluscope.reporting import published as papers
@@ -49,10 +49,10 @@ class ScoreOutput(Output):
         str,
         Parameter(
             choices=(*FORMATS, LINE),
-            help="table: easy to read, as wide as the terminal (80 columns where that is unknown); csv: one table with "
-            "all digits, fractions not in percent, notes on standard error; markdown, latex: to paste, with the "
-            "principal score in bold where one model's is significantly better than each other's; json: the full "
-            "results; line: signature and principal score in one line each",
+            help="table: easy to read, shares in percent, as wide as the terminal (80 columns where that is unknown); "
+            "csv: one table with all digits, fractions not in percent, notes on standard error; markdown, latex: "
+            "to paste, with the principal score in bold where one model's is significantly better than each "
+            "other's; json: the full results; line: signature and principal score in one line each",
         ),
     ] = TABLE
     scores: Annotated[Scores, Parameter(help="show one table with these scores and their intervals")] = ()
@@ -84,7 +84,7 @@ def command_of(name: str) -> Named:
         options += declared([PLAN], JUDGES)
     if any(option.name == AGREEMENT for option in benchmark.options):
         options += declared([SEVERAL_AGREEMENTS], JUDGES)
-    return Named(for_name(score, name, options), summary(benchmark))
+    return Named(for_name(score, name, options), summary(benchmark), words_of_judge(benchmark))
 
 
 def score(

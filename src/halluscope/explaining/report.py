@@ -17,6 +17,8 @@ PROMPTED = 80
 REASON = 300
 READ = 40
 
+QUESTION_ALONE = "{question}"  # a prompt of nothing but the row's own question
+
 MOST_PROMPTS = 3  # of a file, so many are shown
 
 
@@ -112,7 +114,10 @@ def asked(whole: Values) -> Iterator[str]:
     for file, prompts in whole["prompts"].items():
         yield from answered(one_line(file, NAME), prompts, prompt_of)
     for name, prompt in prompt_of.items():
-        yield f"  {name} asks {quoted(prompt, PROMPTED)}"
+        if prompt == QUESTION_ALONE:
+            yield f"  {name} asks the question alone"
+        else:
+            yield f"  {name} asks {quoted(prompt, PROMPTED)}"
     if len(whole["responses"]) == 1:
         yield "  The effect of another prompt cannot be computed from one file: give --responses a file per prompt."
 
@@ -155,9 +160,11 @@ def ways(whole: Values) -> Iterator[str]:
 
 def read_differently(explanation: Explanation, whole: Values) -> Iterator[str]:
     """Say, for each two parsers, what they read differently in the first file."""
-    for reading in whole["readings"]:
-        if reading["responses"] != whole["responses"][0]:
-            continue
+    readings = [reading for reading in whole["readings"] if reading["responses"] == whole["responses"][0]]
+    if len(readings) > 1 and not any(reading["read_otherwise"] for reading in readings):
+        yield "no two protocols read a response differently"
+        return
+    for reading in readings:
         line = f"{reading['first']} and {reading['second']} read {reading['read_otherwise']:,} of {reading['of']:,}"
         line += " responses differently"
         if reading["examples"]:

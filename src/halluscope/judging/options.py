@@ -260,7 +260,7 @@ def given_verdicts_option(columns: str, does: str, about: str) -> Any:
     """Return the option by which a user gives verdicts; no rule or model `does` then."""
     return option(
         None,
-        f"a file, or a run's folder, for each of --responses, with {columns}; no rule or model {does} then",
+        f"a file of JSON, or a run's folder, for each of --responses, with {columns}; no rule or model {does} then",
         about=about,
         many=True,
         metavar="FILE",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.files.opening import json_rows, read_json
+from halluscope.files.opening import ending, json_rows, read_json
 from halluscope.judging import completions
 from halluscope.judging.options import GIVEN
 from halluscope.paths import path_of
@@ -29,6 +29,9 @@ REPLIES = ("judge_text", "judge_reply", "judge_response", "judge_output", "reply
 
 # The column of rows with a judge's reply in which no verdict can be read
 UNREAD_REPLY = "unread_reply"
+
+# The endings of tables, in which no verdicts are looked for
+TABLES = (".csv", ".tsv", ".xlsx", ".parquet")
 
 # The files of a run's folder that say whose responses were judged, and what judges said about each
 RUN = "run.json"
@@ -212,7 +215,7 @@ def read_given(
     known = set(ids)
     path = path_of(file)
     is_of_a_run = _is_of_a_run(path)
-    rows = list(_rows(path, responses))
+    rows = list(_rows(path, responses, names))
     for where, row in completions.with_ids(rows, ids, REPLIES[0], str(file)):
         if not isinstance(row, Mapping):
             raise _not_a_verdict(where, row, names)
@@ -270,8 +273,13 @@ def _not_a_verdict(where: str, row: Any, names: Sequence[str]) -> ValueError:
     return ValueError(f"{where} is {short_repr(row)}; expected an object with id, {', '.join(names)}.")
 
 
-def _rows(path: Path, responses: str) -> Iterator[tuple[str, Any]]:
+def _rows(path: Path, responses: str, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """Return the rows of a file, or of a run of these responses, each with its place for messages."""
+    if ending(path) in TABLES:
+        raise ValueError(
+            f"{path} is a table; verdicts are read from JSON lines, a JSON list or a run's folder. Write an object "
+            f"with id, {', '.join(names)} to a line."
+        )
     if not path.is_dir():
         return json_rows(path)
     if not (path / RUN).is_file():

@@ -38,7 +38,9 @@ def read(file: Path) -> Table | None:
 
 
 def _kinds(line: bytes) -> dict[str, type]:
-    """Return the types of the values in an object; {} if it cannot be read, or one is neither text, whole number, nor true or false."""
+    """Return the types of the values in an object; {} if one is neither text, whole number, nor true or false, or it
+    cannot be read.
+    """
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):

@@ -442,7 +442,7 @@ def _text_columns(table: Table, options: Reading) -> Sequence[str]:
 
 
 def _no_text(where: str, row: Row, known: Sequence[str]) -> ValueError:
-    texts = [str(name) for name, value in row.items() if isinstance(value, str)]
+    texts = [str(name) for name, value in row.items() if isinstance(value, str | Mapping)]
     hint = ""
     if texts:
         hint = f" Texts here: {', '.join(texts)}."

@@ -308,7 +308,7 @@ def by_order(case: Case) -> Pairs:
         names = between.join(case.identity.columns)
         raise ValueError(
             f"{case.source} holds {count:,} responses without an id, and the dataset has {len(case.wanted):,} "
-            f"rows; expected one response per row in the same order, or an id in each response: {names}."
+            f"rows; expected one response per row in the same order, or an id of its own in each response: {names}."
         )
     return agreeing(case, ORDER, list(rows), list(range(count)), len(case.wanted))
 

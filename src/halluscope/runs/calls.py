@@ -105,7 +105,9 @@ def compare(
         rows += [_row_of(pair) for pair in pairs]
     report: list[Table | Notes] = list(of_differences(comparison, benchmark))
     report += of_parts(comparison, benchmark, most)
-    return Printed(asdict(comparison), report, rows)
+    values = asdict(comparison)
+    values["scores"] += values.pop("groups")  # told from the others by the "/" in their names
+    return Printed(values, report, rows)
 
 
 def _row_of(pair: Compared) -> dict[str, Any]:

@@ -152,7 +152,8 @@ def common_rows(runs: Mapping[str, Run]) -> dict[str, list[int]]:
         common = [key for key in common if key in indices]
     if not common:
         raise RunError(
-            f"The runs {', '.join(map(short_repr, runs))} have no row in common, so they cannot be compared."
+            f"The runs {', '.join(map(short_repr, runs))} have no row in common, so they cannot be compared. "
+            "If they are parts of one LVLM's responses, score them together: --responses NAME=FILE,FILE."
         )
     common_indices = {}
     for name, indices in index_of_row.items():

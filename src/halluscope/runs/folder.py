@@ -46,6 +46,7 @@ from halluscope.responses.matching import Matched
 from halluscope.runs.run import HERE, Run
 from halluscope.sanitize import redact, short_repr
 from halluscope.scoring import Ready
+from halluscope.validation import kind
 from halluscope.version import __version__
 
 SCORES = "scores.json"
@@ -298,6 +299,12 @@ def folders(paths: Sequence[str | Path]) -> list[Path]:
     """Return the folders of runs: each of these folders that is a run, or the runs in it and in its folders."""
     runs: list[Path] = []
     for path in paths:
+        kind(
+            "a run",
+            path,
+            str | Path,
+            "a folder; several folders are arguments of their own, as in compare(a, b)",
+        )
         folder = path_of(path)
         if (folder / RUN).is_file():
             runs.append(folder)

@@ -45,7 +45,7 @@ from halluscope.responses.matching import AS_YES_NO, NOT_COMPARED, Matched
 from halluscope.runs.caveats import caveats
 from halluscope.runs.comparing import Compared, Comparison, compare
 from halluscope.runs.comparison_report import of_differences, of_parts, verdict, with_the_best
-from halluscope.runs.folder import view
+from halluscope.runs.folder import checked, view
 from halluscope.runs.results import beside, of_results, with_best, with_choices
 from halluscope.runs.run import Run, benchmark_of
 from halluscope.runs.table import table
@@ -257,6 +257,13 @@ def of_result(model: Shown, images: Sequence[Image | None] | None = None) -> Rep
         items.append(item)
     small = pictures(by_name, by_name.__getitem__, {}, progress=False)
     return Report(page([model._replace(items=items)], small))
+
+
+def of_runs(paths: Sequence[str | Path]) -> Report:
+    """Return the report of runs of one benchmark, without images."""
+    runs = checked(paths)
+    benchmark_of(runs)  # refuses runs of several
+    return Report(page(all_shown(runs), {}, runs, Bootstrap()))
 
 
 # The page

@@ -87,7 +87,7 @@ def table(paths: Sequence[str | Path], preset: str = "", scores: Sequence[str] =
             about several configs of its dataset.
 
     Returns:
-        Model -> the scores by "benchmark/score", fractions in [0, 1] or points. A score is highlighted if it is the
+        Model -> the scores by "benchmark/score", fractions in [0, 1] or points. A score is printed in bold if it is the
         best of its column, and better than the next one beyond chance (paired, p corrected by Holm for the column).
 
     Raises:
@@ -330,8 +330,8 @@ def notes(parts: Sequence[Columns], groups: Sequence[Columns], preset: str) -> I
             "score them with `--responses NAME=FILE`."
         )
     yield (
-        "A score is highlighted if it is the best of its column, and better than the next beyond chance (paired, "
-        "Holm)."
+        "In LaTeX, in Markdown and on a page, a score is bold if it is the best of its column, and better than the "
+        "next beyond chance (paired, Holm)."
     )
 
 

@@ -188,8 +188,8 @@ def warn_if_shuffled(predicted: ArrayLike, present: ArrayLike) -> None:
     if fits_otherwise:
         warnings.warn(
             "The predictions fit their references no better than shuffled ones would, but fit them clearly better in "
-            "another order. Are both in the same order? With ids=(ids of the predictions, ids of the references) they "
-            "are matched by id.",
+            "another order. Are both in the same order? A file with the dataset's ids is matched by them; in Python, "
+            "compute(..., ids=(ids of the predictions, ids of the references)) does it.",
             stacklevel=3,
         )
 

@@ -49,16 +49,20 @@ class Images:
 
 
 def image_by_id(dataset: str | None, folder: Path | None) -> Callable[[str], Entry]:
-    """Return a function that finds the column "image" for a given `image_id` of a dataset; without one, it is empty."""
+    """Return a function that finds the column "image" by `image_id` or file name; without a dataset it is empty."""
     if dataset is None:
         return lambda image: {}
     images = Images(read_rows(dataset), folder, Source.of(dataset).folder)
-    indices = {str(row.get("image_id")): index for index, row in enumerate(images.table)}
+    indices: dict[str, int] = {}
+    for index, row in enumerate(images.table):
+        for column in ("image_id", *FILES):
+            if row.get(column) is not None:
+                indices.setdefault(str(row[column]), index)
 
     def entry(image: str) -> Entry:
         if image not in indices:
             raise ValueError(
-                f"{dataset} has no row with the image_id {image:.80}; expected the images that were scored."
+                f"{dataset} has no row with the image {image:.80}; expected the images that were scored."
             )
         return images.entry(indices[image])
 

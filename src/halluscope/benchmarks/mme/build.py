@@ -53,7 +53,7 @@ def make(order: Order) -> Path:
     sources: dict[str, Fetched] = {}
     if is_folder_of_texts(order.source):
         sources["texts"] = order.fetch("texts")
-        rows = QUESTIONS.read_folder(Path(str(sources["texts"].path)))
+        rows = QUESTIONS.read_folder(Path(str(sources["texts"].path)), some_ok=order.subset)
     else:
         sources["questions"] = order.fetch("questions")
         rows = QUESTIONS.read_upstream(sources["questions"].path)

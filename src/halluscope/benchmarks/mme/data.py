@@ -106,9 +106,22 @@ class Questions(Rows[Question]):
             values["file_name"] = file_name_of(subtask, name or folder)
         return values
 
-    def read_folder(self, folder: Path) -> list[Question]:
-        """Read the authors' text files: of each subtask a file, or a folder with a file per image."""
-        return in_order(read_once(rows_of_folder(folder), self.read))
+    def read_folder(self, folder: Path, some_ok: bool = False) -> list[Question]:
+        """Read the authors' text files: of each subtask a file, or a folder with a file per image.
+
+        `some_ok` is for a folder of some subtasks.
+        """
+        files = files_of_subtasks(folder)
+        missing = [subtask for subtask in SUBTASKS if not files[subtask]]
+        if len(missing) == len(SUBTASKS) or (missing and not some_ok):
+            hint = ""
+            if len(missing) < len(SUBTASKS):
+                hint = " Pass --subset to build the other subtasks."
+            raise BuildError(
+                f"{folder} holds no {missing[0]}.txt, and no folder {missing[0]} with text files; expected the "
+                f"authors' files of all {len(SUBTASKS)} subtasks, or mme_benchmark.jsonl.{hint}"
+            )
+        return in_order(read_once(rows_of_files(files), self.read))
 
     def read_upstream(self, file: Any) -> list[Question]:
         return in_order(super().read_upstream(file))
@@ -168,23 +181,27 @@ def in_order(rows: Sequence[Question]) -> list[Question]:
     return sorted(rows, key=lambda row: (order[row.subtask], row.id))
 
 
-def rows_of_folder(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def files_of_subtasks(folder: Path) -> dict[str, list[Path]]:
+    """Return the authors' text files of each subtask: its own file, or those of its images in its folder.
+
+    Other folders, such as the authors' eval_tool, are not looked into.
+    """
+    files = {}
+    for subtask in SUBTASKS:
+        files[subtask] = sorted((folder / subtask).rglob("*.txt"))
+        if (folder / f"{subtask}.txt").is_file():
+            files[subtask] = [folder / f"{subtask}.txt"]
+    return files
+
+
+def rows_of_files(files: Mapping[str, Sequence[Path]]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the rows of the authors' text files, each with its place.
 
     A subtask's own file has lines of an image, a question and its right answer; an image's file, which has the image's
-    name, lines of a question and its right answer. Tabs divide them. Other folders, such as the authors' eval_tool,
-    are not looked into.
+    name, lines of a question and its right answer. Tabs divide them.
     """
-    for subtask in SUBTASKS:
-        files = sorted((folder / subtask).rglob("*.txt"))
-        if (folder / f"{subtask}.txt").is_file():
-            files = [folder / f"{subtask}.txt"]
-        if not files:
-            raise BuildError(
-                f"{folder} holds no {subtask}.txt, and no folder {subtask} with text files; expected the authors' "
-                f"files of all {len(SUBTASKS)} subtasks, or mme_benchmark.jsonl."
-            )
-        for file in files:
+    for subtask, files_of_subtask in files.items():
+        for file in files_of_subtask:
             for number, line in enumerate(read_text(file).splitlines(), 1):
                 if line.strip():
                     yield f"{file}, line {number}", row_of_line(line, subtask, file, number)

@@ -255,7 +255,9 @@ def make_official(order: Order, configs: Sequence[str]) -> Path:
         by_config[config] = counts(questions)
         totals[f"{config}_rows"] = by_config[config]["rows"]
         totals[f"{config}_pairs"] = by_config[config]["pairs"]
-    return order.save(out, tables, {"configs": by_config} | totals, sources)
+    return order.save(
+        out, tables, {"configs": by_config} | totals, sources, complete=set(configs) == set(CONFIGS)
+    )
 
 
 def correct(order: Order) -> Path:
@@ -288,6 +290,7 @@ QUESTIONS = Builder(
 
     halluscope build pope                                           # downloads about 4 MB
     halluscope build pope --source POPE/output                      # the authors' files, if you have them
+    halluscope build pope --source POPE/output/coco --configs coco  # a part of them
     halluscope build pope --source llava_pope_test.jsonl            # another version of the questions about COCO
     halluscope build pope --from-annotations instances.json --images-count 500 --objects 3 --seed 0
 """,
