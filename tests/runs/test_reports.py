@@ -106,7 +106,7 @@ def test_images_that_the_user_names_are_not_there(described, ran, tmp_path):
     report = ["report", "run", "--dataset", "labels.json", "--out"]
     assert "is a file without images; --images FOLDER names them" in ran(*report, "a.html").err
     said = ran(*report, "b.html", "--images", "images").err
-    assert "The page has no pictures: 3 of the 3 images, such as 10, are not in images" in said
+    assert "Without pictures: 3 of the 3 images, such as 10, are not in images" in said
     Image.new("RGB", (8, 8)).save("images/000000000010.jpg")
     said = ran(*report, "c.html", "--images", "images")
     assert "2 of the 3 images, such as 20, are not in images" in said.err and "1 images" in said.out
