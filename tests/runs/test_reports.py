@@ -120,3 +120,7 @@ def test_a_report_of_runs_about_other_images_shows_each(tmp_path, ran):
         ran(*SCORE, *files, "--out", tmp_path / name)
     said = ran("report", tmp_path / "some", tmp_path / "none", "--out", tmp_path / "page.html")
     assert "Not compared: " in said.err and "2 responses" in said.out
+    ran("report", tmp_path / "some", tmp_path / "none", "--figures", tmp_path / "figures")
+    assert (
+        "The models have different rows: some 1, none 1." in (tmp_path / "figures/captions.txt").read_text()
+    )
