@@ -55,6 +55,27 @@ def test_several_models_in_one_file_are_counted(inspected):
     assert "LVLMs in the column" not in str(inspected(rows[:3]))
 
 
+@pytest.mark.parametrize("tasks", [("pope", "repope"), ("mine", "mine"), ("object_enumeration",) * 2])
+def test_samples_of_no_one_benchmark(tasks, inspected):
+    logs = [inspect_log(task)["samples"][0] for task in tasks]
+    log = inspect_log("pope") | {"samples": [one | {"id": str(place)} for place, one in enumerate(logs)]}
+    with pytest.raises(ValueError, match="holds no samples; expected a log"):
+        inspected(log | {"samples": None})
+    inspection = inspected(log)
+    assert inspection.kind == "responses" and not inspection.benchmarks and not inspection.command
+
+
+def test_replies_of_a_judge_that_is_not_known(inspected):
+    replies = [{"index": 0, "judge_text": "Rather good."}]
+    assert inspected(replies).kind == "verdicts" and not inspected(replies).benchmarks
+
+
+def test_rows_without_a_response_and_empty_ones_are_counted_apart(inspected):
+    rows = [{"question_id": place, "prompt": prompt, "text": "Yes"} for place, prompt in enumerate(PROMPTS)]
+    rows[0]["text"], rows[1]["text"] = None, ""
+    assert inspected(rows).odd == {"without a response": 1, "empty": 1}
+
+
 def test_questions_and_scores(inspected):
     assert inspected([{"question_id": 1, "text": PROMPTS[0], "label": "yes"}]).kind == "questions"
     metrics = {"accuracy": 0.5, "f1": 0.25, "n_samples": 9}
@@ -63,6 +84,8 @@ def test_questions_and_scores(inspected):
     assert inspection.figures == {"metrics/accuracy": 0.5, "metrics/f1": 0.25}
     inspection = inspected("TP\tFP\nAccuracy: 0.85\nF1 score: 0.84\n=====\nAccuracy: 0.88\nSeed: 3\n")
     assert inspection.figures == {"Accuracy": 0.85, "F1 score": 0.84, "Accuracy #2": 0.88}
+    assert "Accuracy 0.85, F1 score 0.84" in str(inspection)
+    assert len(inspected("\n".join(f"Accuracy: 0.{number}" for number in range(40))).figures) == 30
     with pytest.raises(ValueError, match="is not JSON"):
         inspected("Nothing to see.")
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from datasets import Dataset
 
 from halluscope import registry
 from halluscope.answering import sources
@@ -150,6 +151,16 @@ def test_what_is_wrong_is_said_before_a_model_is_loaded(data, model, tmp_path, r
     ):
         assert message in refused(*command(model, data / "throne_coco", file, *more.split())), more
         assert not out.exists()
+    assert "There is no model 'nonsense'; expected a folder" in refused(
+        *command("nonsense", data / "throne_coco", out)
+    )
+    said = refused(*command(model, data / "pope", out, "--prompt", "Is it?", "--images", data / "pictures"))
+    assert "expected one with {question} in the place of each row's question" in said
+    (tmp_path / "other" / "data").mkdir(parents=True)
+    Dataset.from_dict({"nr": [1]}).to_parquet(tmp_path / "other" / "data" / "test.parquet")
+    assert "No known dataset has the columns nr" in refused(*command(model, tmp_path / "other", out))
+    (tmp_path / "rows.json").write_text('[{"question_id": 1}]')
+    assert "is a JSON file; expected a dataset" in refused(*command(model, tmp_path / "rows.json", out))
 
 
 # Images that cannot be opened

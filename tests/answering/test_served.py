@@ -125,6 +125,28 @@ def test_by_the_command_line(data, serve, tmp_path, ran, refused):
     ran(*words, "--quiet", "--samples", 2, "--seed", 7)
     assert len(lines(tmp_path / "answers-seed7.jsonl")) == len(lines(tmp_path / "answers-seed8.jsonl")) == 18
     assert "--device is for models on this machine" in refused(*words, "--device", "cpu")
+    fresh = command(
+        f"openai:tiny@{server.url}", data / "pope", tmp_path / "b.jsonl", "--images", data / "pictures"
+    )
+    assert "18 requests to send" in ran(*fresh, "--plan").err
+    assert "36 requests to send" in ran(*fresh, "--plan", "--first", "Look.").err
+    ran(*fresh, "--quiet", "--prompt", "short")
+    assert {line["halluscope_prompt"] for line in lines(tmp_path / "b.jsonl")} == {"short"}
+
+
+def test_questions_without_a_response_are_counted_and_asked_again(data, serve, tmp_path, ran):
+    refuses = [True]
+
+    def say(question, images):
+        return refuse(400, "bad image") if refuses[0] and "cat" in question else reply("no")
+
+    server, out = serve(script_of(say)), tmp_path / "answers.jsonl"
+    words = command(f"openai:tiny@{server.url}", data / "pope", out, "--images", data / "pictures", "--quiet")
+    assert "3 questions got no response (3 x " in ran(*words, status=2).err
+    refuses.clear()
+    refuses.append(False)
+    ran(*words)
+    assert len(lines(out)) == 18
 
 
 @pytest.mark.long

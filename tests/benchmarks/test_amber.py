@@ -89,6 +89,8 @@ def test_a_synonym_saves_a_word_that_people_imagine():
     got = compute(["-"], [row], nouns=nouns, similar=[["dog", "bench"]])
     assert (got["chair"], got["cover"], got["hal"], got["cog"]) == (0.0, 1.0, 0.0, 1.0)
     assert keys_of(got["signature"])["similar"].startswith("similar-1-")
+    with pytest.raises(ValueError, match=r"similar\[0\] is .*; expected two words"):
+        compute(["-"], [row], nouns=nouns, similar=[["dog", "bench", "seat"]])
 
 
 def test_an_empty_noun():
@@ -208,6 +210,26 @@ def test_the_command_says_what_is_undefined(built, tmp_path, ran):
     (tmp_path / "mine.json").write_text('{"1005": "No"}')
     out = ran("score amber --responses", tmp_path / "mine.json", "--dataset", built).out
     assert "no descriptions: chair, cover, hal, cog and amber are undefined" in out
+    (tmp_path / "mine.json").write_text('{"1": "A dog."}')
+    out = ran("score amber --convention official --responses", tmp_path / "mine.json", "--dataset", built).out
+    assert "no responses to questions: accuracy, precision, recall, f1 and amber are undefined" in out
+    assert "its nouns are not those of the authors' script: add --reader nltk" in out
+
+
+@pytest.mark.parametrize(
+    ("queries", "message"),
+    [
+        ([{"id": 7, "image": "AMBER_7.jpg", "query": "Is it?"}], "id is 7, and no annotation has it"),
+        ([{"id": 1, "image": 3, "query": "Describe this image."}], "file_name is 3"),
+        ([{"id": 1, "type": "generative", "truth": ["dog"], "hallu": []}], "expected one of each"),
+    ],
+)
+def test_the_authors_files_that_do_not_fit(queries, message, tmp_path):
+    annotation = {"id": 1, "type": "generative", "truth": ["dog"], "hallu": ["person"]}
+    for name, content in (("annotations.json", [annotation]), ("queries.json", queries)):
+        (tmp_path / name).write_text(json.dumps(content))
+    with pytest.raises(BuildError, match=message):
+        METRIC.load([str(tmp_path / "annotations.json"), str(tmp_path / "queries.json")])
 
 
 def test_parts_may_be_missing_as_a_whole(built):
@@ -267,6 +289,10 @@ def test_the_builder_finds_synonyms(model, tmp_path):
     given = compute(texts, seen, similar=[["cloud", "light"], ["sea", "lake"], ["sun", "cloud"]])
     built = compute(texts, seen, similar=f"{out}:similar")
     assert (built["chair"], built["signature"]) == (given["chair"], given["signature"])
+    (tmp_path / "similar.json").write_text(
+        json.dumps([["cloud", "light"], ["sea", "lake"], ["sun", "cloud"]])
+    )
+    assert read_pairs(tmp_path / "similar.json") == read_pairs(f"{out}:similar")
     assert (given["chair"], compute(texts, seen)["chair"]) == (0.0, 1.0)
 
 
@@ -294,4 +320,9 @@ def test_questions_whose_subject_amber_knows(prompt, dimension, expected):
     (parallel,) = parallel_form([row], subject=METRIC.subject).rows
     assert parallel["answer"] == "no"
     assert re.fullmatch(rf"Is it (false|untrue) that {re.escape(expected)}", parallel["prompt"])
+    for other in (
+        asked(1005, "number", "yes"),
+        asked(1005, "state", "yes") | {"prompt": "Is the flurb red?"},
+    ):
+        assert METRIC.subject(other) == ""
     assert parallel_form([row]).refused == {"no rule can tell where its subject ends": [0]}

@@ -11,6 +11,7 @@ import pytest
 import halluscope
 from halluscope.benchmarks.chair import metric as chair
 from halluscope.benchmarks.chair import rows
+from halluscope.benchmarks.chair.report import report
 from halluscope.benchmarks.chair.rows import ground_truth
 from halluscope.building import fetch
 from halluscope.errors import BuildError, MissingExtra
@@ -80,6 +81,7 @@ def test_unfinished_sentences_are_left_out_and_counted(own):
     assert keys_of(got["signature"])["unfinished"] == "4"
     plain = chair.compute(texts, [["dog"]] * 5, **own)
     assert "unfinished" not in plain and plain["chair_s"] == 1.0
+    assert "responses that lost an unfinished sentence: 4" in report([("mine", got)])[-1].lines
 
 
 def test_a_published_list_of_images_is_named(own, upstream):
@@ -87,6 +89,7 @@ def test_a_published_list_of_images_is_named(own, upstream):
     image_ids = [json.loads(line)["image_id"] for line in file.read_text().splitlines()]
     got = chair.compute([""] * 500, [["dog"]] * 500, image_ids=image_ids[::-1], **own)
     assert got["image_list"].startswith("OPERA's 500 (")
+    assert report([("mine", got)])[-1].lines[0].startswith("images: OPERA's 500")
     assert "image_list" not in chair.compute([""], [["dog"]], image_ids=image_ids[:1], **own)
 
 
@@ -170,6 +173,8 @@ def test_ground_truth_from_annotations_and_captions(coco_files, class_of, own):
     instances, captions = map(str, coco_files)
     loaded = rows.load([instances], captions=captions, **own)
     assert {image.image_id: list(image.objects) for image in loaded} == got
+    with pytest.raises(ValueError, match="expected one file of instances, got 2 datasets"):
+        rows.load([instances, instances], captions=captions, **own)
 
 
 @pytest.mark.parametrize(

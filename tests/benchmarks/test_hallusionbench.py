@@ -11,6 +11,7 @@ import pytest
 
 from halluscope.benchmarks.hallusionbench.metric import chance, compute
 from halluscope.reporting import published
+from tests.fake_judge import FakeJudge
 from tests.small_datasets import write_lines
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
@@ -195,6 +196,19 @@ def changed(number, **values):
         ({"predictions": ["Yes"] * 11, "references": rows()[1:]}, "but its control .* without one: 2"),
         (changed(0, visual_input=3), "visual_input is 3 in VD with figure_id 0; expected 0"),
         (changed(3, visual_input=1), "visual_input is 1 in VS with figure_id 0"),
+        (
+            {**changed(0, question=" "), "protocol": "lmms-eval", "judge": FakeJudge(lambda *_: "")},
+            "has no text in 'question' .*rows without one: 1",
+        ),
+        (
+            {"judge": FakeJudge(lambda *_: ""), "correctness": [1] * 12, "same": [1] * 12},
+            "the verdicts are given",
+        ),
+        (
+            {"correctness": ["Hm."] * 12, "same": ["Hm."] * 12},
+            "12 of the 12 texts in .* begin with no verdict",
+        ),
+        ({"reading": "official", "prompts": "ours"}, "reads only replies to the authors' prompts"),
         ({"predictions": ["A."], "references": [rows()[3]], "protocol": "lmms-eval"}, "No question has a"),
     ],
 )

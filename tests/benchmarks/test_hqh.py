@@ -124,6 +124,8 @@ READ = [
     ("What is it?", "Don't.", "Please do", False),
     ("Is it so?", "Yes.", "No, there is none.", False),
     ("Is it so?", "Yes.", "A dog.", None),
+    ("What is it?", "?!", "A dog.", None),
+    (HOW_MANY, "200.", "two hundred people", True),
     (HOW_MANY, "21.", "I count twenty-one.", True),
     (HOW_MANY, "1000.", "1,000 of them", True),
     (HOW_MANY, "One.", "Just one.", True),
@@ -272,6 +274,13 @@ def test_replies_to_the_authors_prompt(reading, column, template):
         for row, expected in zip(result["per_question"], REPLIES, strict=True):
             assert (row["correct"], row["extra_claims"]) == (expected[column] or (None, None))
     assert asked["per_question"][1]["evidence"] == ["[a], [b]"]
+
+
+def test_a_reply_with_two_numbers_of_claims_is_no_verdict():
+    replies = [REPLIES[0][0]] * 7 + [REPLIES[0][0] + "\nExtra Contradictory Claims: 1"]
+    with pytest.warns(UserWarning, match="no readable verdict"):
+        got = compute(TEXTS, rows(), ratings=replies, prompts="authors", reading="strict")
+    assert got["unjudged"] == 1 / 8
 
 
 def test_the_authors_prompt_is_sent_as_it_is(template):

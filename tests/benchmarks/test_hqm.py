@@ -204,3 +204,14 @@ def test_bad_input_of_the_command(tmp_path, refused):
     assert "--retest has no result for 'd'" in refused("study reliability", more, "--retest", file)
     unknown = refused("study reliability", file, "--retest", file, "--scores", "f1")
     assert "has no score 'f1'; expected one of accuracy" in unknown
+    two = refused("study reliability", file, "--retest", more, "--scores", "accuracy", "yes_ratio")
+    assert "--scores names 2 scores; expected one, or --parallel" in two
+    three = refused("study correlate", file, more, "--scores", "accuracy", "f1", "recall")
+    assert "--scores names 3 scores; expected one, or one for each" in three
+    assert "--leave-out names 'z', which is not in" in refused(
+        "study correlate", file, more, "--leave-out", "z"
+    )
+    nobodys = results(tmp_path / "nobodys.json", SCORES, "mine|x")
+    assert "holds results of no benchmark" in refused("study reliability", nobodys, "--retest", nobodys)
+    form = ["study parallel", file, "--out", tmp_path / "form", "--first", tmp_path / "form/first"]
+    assert "are the same place, or one is inside the other" in refused(*form)

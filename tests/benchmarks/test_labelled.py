@@ -14,6 +14,7 @@ import halluscope
 from halluscope import registry
 from halluscope.benchmarks.dash_b import metric as dash_b
 from halluscope.benchmarks.humblebench import metric as humblebench
+from halluscope.errors import BuildError
 from halluscope.signature import keys_of
 from tests import small_datasets
 from tests.oracle import inputs
@@ -110,6 +111,13 @@ def test_answers_about_other_images_are_scored_by_what_they_state(tmp_path):
     assert "questions:their_own_rows" in result["signature"]
     with pytest.raises(ValueError, match="not among the 4 rows"):
         halluscope.score("dash_b", written(tmp_path, rows[::-1]), folder)
+
+
+@pytest.mark.parametrize("content", [["10.jpg"], {"coco": ["10.jpg"]}, {"coco": {"kite": [10]}}])
+def test_another_list_of_dash_b_is_refused(content, tmp_path):
+    (tmp_path / "dash_benchmark_neg.json").write_text(json.dumps(content))
+    with pytest.raises(BuildError, match="expected an object of sources, each with objects and file names"):
+        dash_b.METRIC.load([str(tmp_path / "dash_benchmark_neg.json")])
 
 
 @pytest.mark.skipif(not ANSWERS.exists(), reason="needs the authors' lists and answers")

@@ -14,6 +14,7 @@ import halluscope
 from halluscope.benchmarks.llava_bench import reading
 from halluscope.benchmarks.llava_bench.metric import compute
 from halluscope.errors import BuildError, JudgingFailed
+from halluscope.registry import benchmark
 from tests import small_datasets
 from tests.fake_judge import FakeJudge
 from tests.scripted_server import reply
@@ -127,6 +128,8 @@ def test_the_authors_words():
         ("answers_gpt4", {"prompt": "Why?"}, "answers 'Why\\?' as the question 0"),
         ("answers_gpt4", {"question_id": 7}, "no answer to the question 0"),
         ("context", {"image": "9.jpg"}, "says nothing of the image 1.jpg"),
+        ("context", {"caption": 3}, "expected an object with image and caption"),
+        ("context", {"image": 1.5}, "image is 1.5; expected a name or a whole number"),
     ],
 )
 def test_files_that_do_not_belong_together(file, change, message, tmp_path):
@@ -322,6 +325,8 @@ def test_both_orders_by_hand():
     expected = {"gain": 2, "low": 2, "high": 2, "usual": 60, "turned": 100}
     assert result["order"] == pytest.approx(expected)
     assert "|orders:both|" in result["signature"]
+    notes = benchmark("llava_bench").module("report").report([("mine", result)])[-1].lines
+    assert any(line.startswith("order: an answer that comes first gains") for line in notes)
     once = compute(TEXTS, rows(), judge=FakeJudge(prefers_the_first), progress=False)
     assert once["score"] == 60 and "order" not in once and "orders" not in once["signature"]
 
@@ -339,6 +344,8 @@ def test_responses_that_speak_to_the_judge_are_named():
     with pytest.warns(UserWarning, match="2 responses seem to speak to the judge.* 2 .'ignore the above'"):
         result = compute(texts, rows(), ratings=[(8, 6)] * 4)
     assert result["speaks_to_judge"] == [2, 3]
+    notes = benchmark("llava_bench").module("report").report([("mine", result)])[-1].lines
+    assert any(line.startswith("doubtful: 2 responses seem to speak to the judge") for line in notes)
 
 
 def test_ratings_rise_with_length():

@@ -10,6 +10,7 @@ import pytest
 import halluscope
 from halluscope.benchmarks.mme.metric import compute
 from halluscope.building.fetch import sha256_of
+from halluscope.errors import BuildError
 from halluscope.reporting import published
 from tests import small_datasets
 
@@ -260,9 +261,26 @@ def test_every_source_builds_the_same_dataset(tmp_path):
     of_texts = builder.build(release, out=tmp_path / "of_texts", with_images=False)
     first, second = (next(folder.glob("data/*.parquet")) for folder in (of_file, of_texts))
     assert sha256_of(first) == sha256_of(second)
+    lines = []  # a subtask in a file of its own
+    for line in QUESTIONS.read_text().splitlines():
+        row = json.loads(line)
+        if row["type"] == "color":
+            lines.append(f"{Path(row['image']).name}\t{row['question']}\t{row['answer']}")
+    (release / "color.txt").write_text("\n".join(lines))
+    of_both = builder.build(release, out=tmp_path / "of_both", with_images=False)
+    assert sha256_of(next(of_both.glob("data/*.parquet"))) == sha256_of(first)
     with_images = builder.build(release, out=tmp_path / "with_images")
     stats = json.loads((with_images / "stats.json").read_text())
     assert "image" in stats["tables"][0]["columns"] and not stats["subset"]
+    (release / "color.txt").write_text("10.jpg\tIs it red?")
+    for message in (
+        "color.txt, line 1 is .*; expected a question and its right answer",
+        "holds no color.txt",
+    ):
+        with pytest.raises(BuildError, match=message):
+            builder.build(release, out=tmp_path / "refused", with_images=False)
+        for file in (release / "color.txt", *release.glob("color/*.txt")):
+            file.unlink(missing_ok=True)
 
 
 def test_a_folder_of_some_subtasks_is_a_subset(tmp_path):

@@ -170,6 +170,19 @@ def test_the_authors_zip_is_a_source(files):
     assert len(signatures) == 1
 
 
+def test_ratings_of_fewer_files_than_responses(tmp_path, refused):
+    files = {
+        "a": '{"id": 0, "response": "A dog."}',
+        "b": '{"id": 0, "response": "A cat."}',
+        "r": '{"id": 0, "rating": 4}',
+    }
+    for name, line in files.items():
+        (tmp_path / name).write_text(line)
+    command = ["score mmhal --partial --dataset", small_datasets.build("mmhal", tmp_path)]
+    command += ["--responses", tmp_path / "a", tmp_path / "b", "--ratings", tmp_path / "r"]
+    assert "There are 1 files of ratings and 2 of responses; expected one for each" in refused(*command)
+
+
 def test_replies_that_somebody_elses_judge_gave(upstream):
     """Of 96 published replies two have no rating: they are unreadable, not 0."""
     folder = upstream / "wild" / "xjr1051__OPSD-VCD"

@@ -210,6 +210,15 @@ BAD = {
         lambda f: (f / "ids.txt").write_text("2000001\n2000002\n"),
         "2 of the 2 image ids are not among the 1,000 images .*such as 2000001",
     ),
+    "no id": (lambda f: (f / "ids.txt").write_text("\n"), "holds no image ids"),
+    "a name too few": (
+        lambda f: _rows(f, lambda rows: rows[1:]),
+        "364 rows; expected one for .* Category 1 is",
+    ),
+    "an id too large": (
+        lambda f: (f / "ids.txt").write_text("9999999999999999999\n"),
+        "line 1 is '9999999999999999999'; expected an image id",
+    ),
     "an id that is none": (
         lambda f: (f / "ids.txt").write_text("7\n8.5\n"),
         "line 2 is '8.5'; expected an image id, each once",

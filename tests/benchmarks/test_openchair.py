@@ -11,9 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image as Pillow
 
 import halluscope
 from halluscope.benchmarks.openchair.metric import compute
+from halluscope.benchmarks.openchair.report import report
 from halluscope.errors import BuildError
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.signature import keys_of
@@ -52,6 +54,9 @@ def test_by_hand(convention, score, undecided, counts):
     assert tuple(got[name] for name in ("nouns", "found", "hallucinated")) == counts
     assert (got["nouns_per_caption"], got["without_nouns"], got["images"]) == (counts[0] / 3, 1, 3)
     assert got["unreadable"] is None and keys_of(got["signature"])["judges"] == "given"
+    notes = report([("mine", got)])[-1].lines
+    assert "captions without a noun that counts: 1" in notes
+    assert f"undecided nouns: {100 * undecided:.1f} %" in notes
 
 
 @settings(max_examples=60)
@@ -96,6 +101,7 @@ def test_a_reply_that_is_neither_is_no_no():
     voter = Voter(lambda text, question: OTHER if question.object == "cat" else held(text, question))
     got = compute(["a dog, a cat and a cow"], TRUE[:1], judges=voter)
     assert (got["openchair"], got["undecided"], got["unreadable"]) == (1 / 2, 1 / 3, 1 / 3)
+    assert any("--questions plain asks for only yes or no" in line for line in report([("a", got)])[-1].lines)
     first = compute(["a dog, a cat and a cow"], TRUE[:1], judges=voter, convention="first")
     assert (first["openchair"], first["unreadable"]) == (2 / 3, 1 / 3)
 
@@ -219,6 +225,28 @@ def test_the_authors_own_dataset_is_scored_too(tmp_path):
     pq.write_table(pa.table({"text": ["a dog", " "]}), file)
     with pytest.raises(BuildError, match=r"\[1\]: text is ' '; expected a text"):
         small_datasets.builder("openchair").build(file, out=tmp_path / "other")
+
+
+def test_images_are_stored_as_they_come(tmp_path):
+    picture = io.BytesIO()
+    Pillow.new("RGB", (8, 6)).save(picture, "PNG")
+    images = {
+        "good": {"bytes": picture.getvalue(), "path": "1.png"},
+        "bad": {"bytes": b"GIF8", "path": "1.gif"},
+    }
+    for name, image in images.items():
+        (tmp_path / name).mkdir()
+        table = pa.table({"image": [image], "text": TRUE[:1]})
+        pq.write_table(table, tmp_path / name / "test-00000-of-00001.parquet")
+    builder = small_datasets.builder("openchair")
+    out = builder.build(tmp_path / "good", out=tmp_path / "built", subset=True)
+    (row,) = pq.read_table(next(out.glob("data/*.parquet"))).to_pylist()
+    assert row["image"]["bytes"] == picture.getvalue()
+    with pytest.raises(BuildError, match="row 0: image is not a readable image"):
+        builder.build(tmp_path / "bad", out=tmp_path / "refused", subset=True)
+    pq.write_table(pa.table({"caption": TRUE}), tmp_path / "other.parquet")
+    with pytest.raises(BuildError, match="has the columns 'caption'; expected OpenCHAIR's image and text"):
+        builder.build(tmp_path / "other.parquet", out=tmp_path / "refused", subset=True)
 
 
 # The authors' captions

@@ -182,6 +182,7 @@ def official(folder: Path, images: int = 2, **changes: Any) -> Path:
     [
         ({"label": "maybe"}, "line 12: label is 'maybe'; expected one of 'yes', 'no'"),
         ({"image": "nameless.jpg"}, "line 12: image is 'nameless.jpg'"),
+        ({"text": "What is it?"}, "line 12: text is 'What is it.'; expected 'Is there a ... in the image"),
         ({"question_id": 1}, "holds question_id 1 more than once"),
     ],
 )
@@ -193,6 +194,9 @@ def test_a_question_file_with_a_bad_row(tmp_path, change, message):
 def test_questions_without_a_label_are_none_of_the_authors(tmp_path):
     (tmp_path / "coco_pope_random.json").write_text('{"question_id": 1, "image": "a1.jpg"}')
     with pytest.raises(BuildError, match="line 1: expected question_id, image, text and label"):
+        read_official(tmp_path / "coco_pope_random.json", "random")
+    (tmp_path / "coco_pope_random.json").write_text("[]")
+    with pytest.raises(BuildError, match="holds no question; expected POPE's questions"):
         read_official(tmp_path / "coco_pope_random.json", "random")
 
 
@@ -217,6 +221,8 @@ def test_the_official_files_hold_what_the_spec_says(upstream, tmp_path):
     rows = load_dataset(str(out), "coco", split="test", cache_dir=str(tmp_path / "hf"))
     unique, index = unique_questions(rows)
     assert len(unique) == 5127 and len(index) == 9000
+    with pytest.raises(ValueError, match=r"rows\[0\] has no question, or neither file_name nor image_id"):
+        unique_questions([{"question": "Is there a dog in the image?"}])
     assert all(unique[place]["answer"] == row["answer"] for place, row in zip(index, rows, strict=True))
     assert [row["answer"] for row in rows if row["sampling"] == "random"] == REFERENCES
 

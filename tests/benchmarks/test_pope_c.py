@@ -162,6 +162,7 @@ def _shard(source: Path) -> Path:
 
 BAD = {
     "other counts": (lambda f: _change(f, counts={"images": 2}), "whose stats.json counts images_per_class"),
+    "no dataset": (lambda f: (f / "stats.json").unlink(), "has no stats.json. Build it first"),
     "a missing file": (lambda f: _shard(f).unlink(), "which .*stats.json names, is missing"),
     "a changed file": (lambda f: _shard(f).write_bytes(b"PAR1"), "is not the file that its builder wrote"),
     "an unknown object": (_another_object, "names 'dog', which is not one of the 2 classes"),

@@ -67,10 +67,12 @@ def test_what_is_no_other_answer(corrected, said):
         compute(["Yes", "No"], ["yes", "no"], corrected=corrected)
 
 
+@pytest.mark.usefixtures("wide")
 def test_both_in_one_command(built, tmp_path, capsys):
-    """The second model says no to the first question, as RePOPE does.
+    """The second model says no to the first question, as RePOPE does; the first says what POPE says.
 
-    Its F1 by POPE: precision 1 and recall 2 of 3, so 0.8. By RePOPE, where two of five are yes, it is 1.
+    F1 of the second by POPE: precision 1 and recall 2 of 3, so 0.8. By RePOPE, where two of five are yes, it is 1.
+    The first says yes three times, once wrongly by RePOPE: precision 2 of 3 and recall 1, so 0.8.
     """
     small_datasets.build("pope", tmp_path)
     file = tmp_path / "second.jsonl"
@@ -80,6 +82,19 @@ def test_both_in_one_command(built, tmp_path, capsys):
     (found,) = json.loads(capsys.readouterr().out)
     assert (found["f1"], found["corrected"]["f1"], found["corrected"]["rows"]) == (0.8, 1.0, 15)
     assert found["signature"] != found["corrected"]["signature"]
+    gqa = ["score", "pope", "--responses", str(file), "--dataset", f"{tmp_path / 'pope'}:gqa"]
+    assert cli.main([*gqa, "--corrected", str(built)]) == 2
+    assert "corrected has no answer to question_id 0, random" in capsys.readouterr().err
+    first = tmp_path / "first.jsonl"
+    first.write_text("\n".join(map(json.dumps, replies(POPE))))
+    assert cli.main([*score, "--responses", str(first), "--corrected", str(built), "--per-class"]) == 0
+    printed = capsys.readouterr().out
+    corrected = [line.split() for line in printed.splitlines() if "pooled" in line and len(line.split()) == 9]
+    assert sorted(corrected) == [
+        ["first", "pope", "pooled", "15", "100.0", "80.0", "-20.0", "1", "2"],
+        ["second", "pope", "pooled", "15", "80.0", "100.0", "+20.0", "2", "1"],
+    ]
+    assert "kite" in printed
 
 
 # The real files

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from halluscope.benchmarks.throne import metric as throne
@@ -11,7 +12,9 @@ from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.benchmarks.throne.report import report
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.replay import ReplayJudge
+from halluscope.reporting.tables import share
 from halluscope.vocabularies import load
+from tests import small_datasets
 from tests.test_frozen import simulated_votes
 
 ROOT = Path(__file__).parents[2]
@@ -45,6 +48,31 @@ def test_an_image_without_a_sampled_cell_counts_nowhere():
     assert set(got["difference"].values()) == {0.0}
 
 
+@pytest.mark.usefixtures("wide")
+def test_the_cells_of_popes_questions(tmp_path, ran, refused):
+    """Predicted: person in 10, dog in 20, cat in 30; present: person and cup in 10, dog in 30. P and R are 1/3.
+
+    Of the cells that are asked about, in 10 and 30: predicted is person in 10; present are it and dog in 30.
+    """
+    dataset = small_datasets.build("throne_coco", tmp_path)
+    asked = [("10", "person", "yes"), ("10", "dog", "no"), ("30", "dog", "yes"), ("30", "cup", "no")]
+    files = []
+    for name, rows in (("here", [*asked, ("99", "dog", "no")]), ("elsewhere", [("99", "dog", "no")])):
+        images = [(f"COCO_val2014_{image:0>12}.jpg", thing, answer) for image, thing, answer in rows]
+        files.append(small_datasets.pope_file(tmp_path / f"{name}_random.json", images))
+    texts = {10: "A person.", 20: "A dog.", 30: "There is no dog here but a cat."}
+    rows = [{"image_id": image, "response": text} for image, text in texts.items()]
+    responses = small_datasets.write_lines(tmp_path / "mine.jsonl", rows)
+    command = ["score throne --judges lexical --explain --dataset", dataset, "--responses", responses]
+    (result,) = json.loads(ran(*command, "--cells", files[0], "--json").out)
+    scores = [result[f"{name}_all{part}"] for name in ("precision", "recall") for part in ("", "/sampled")]
+    assert scores == pytest.approx([1 / 3, 1, 1 / 3, 1 / 2])
+    printed = ran(*command, "--cells", files[0]).out
+    assert "sampled cells in the scored images: 4 of 5 (80.0 %)" in printed
+    assert "mentions that the lexical judge read: 4; taken back: negated 1" in printed
+    assert "No question is about any of the 3 images" in refused(*command, "--cells", files[1])
+
+
 def test_a_sample_that_lies_mostly_elsewhere_is_warned_of():
     cells = np.eye(2, dtype=bool)
     given = {"votes": np.ones((2, 2, 1)), "vocabulary": ["dog", "cat"], "cells": cells}
@@ -58,6 +86,16 @@ def test_the_median_length_of_table_1():
     given = {"votes": np.ones((3, 2, 1)), "vocabulary": ["dog", "cat"]}
     texts = ["A dog.", "", "<think>Is it a dog?</think>A cat, I think."]  # 6, 0 and 15 characters
     assert throne.compute(texts, [["dog"]] * 3, **given)["median_characters"] == 6
+
+
+def test_given_votes_have_a_judge_per_set_of_questions_if_these_are_named():
+    given = {"votes": np.ones((2, 2, 6)), "vocabulary": ["dog", "cat"]}
+    for options, names in (
+        ({}, [f"vote {n}" for n in range(1, 7)]),
+        ({"questions": "paper"}, ["judge 1", "judge 2"]),
+    ):
+        got = throne.compute(["A dog."] * 2, [["dog"], []], **given, **options)
+        assert [*got["yes_shares"]] == names
 
 
 TEXTS = ["A dog and a cat.", "Nothing to see.", "", "Question: Is there a dog? Answer: yes"]
@@ -89,6 +127,8 @@ def test_replayed_answers_worked_by_hand():
     )  # "maybe" to three questions; the empty text is a plain no
     assert got["per_image"][0] == {"found": ["dog"], "hallucinated": ["cat"], "missed": []}
     assert got["per_image"][2] == {"found": [], "hallucinated": [], "missed": ["dog", "cat"]}
+    table = next(part for part in report([("mine", got)]) if part.header[-1:] == ["unreadable"])
+    assert table.rows[0][-1] == share(3 / 24)
 
 
 def test_asking_what_is_needed_gives_the_same_numbers():
@@ -102,6 +142,9 @@ def test_asking_what_is_needed_gives_the_same_numbers():
     }
     everything = throne.compute(TEXTS, OBJECTS, ask="all", **options)
     needed = throne.compute(TEXTS, OBJECTS, ask="needed", **options)
+    notes = [" ".join(report([("mine", result)])[-2].lines) for result in (everything, needed)]
+    assert "of all questions" in notes[0] and "which earlier votes left open" in notes[1]
+    assert "more than a fifth of the objects in the images is ignored" in notes[0]
     assert needed.pop("ignored") is None
     assert everything.pop("ignored") > 0
     assert needed.pop("yes_shares").keys() == everything.pop("yes_shares").keys()
@@ -124,6 +167,7 @@ def test_explain_says_which_rule_took_which_mention_back():
     own = base | {"judges": LexicalJudge(load(["dog", "cat"]))}
     assert throne.compute(texts, [["cat"], []], **own, explain=True)["explained"][1] == []
     assert json.dumps(got) == json.dumps(throne.compute(texts, [["cat"], []], **base))
+    assert json.dumps(got) == json.dumps(throne.compute(pa.array(texts), [{"cat"}, ()], **base))
 
 
 GOOD = {"predictions": ["A dog."], "references": [["dog"]], "judges": "no/model-is-loaded"}
@@ -139,6 +183,7 @@ GOOD = {"predictions": ["A dog."], "references": [["dog"]], "judges": "no/model-
             {"votes": np.zeros((1, 79, 9))},
             r"votes has the shape \(1, 79, 9\); expected \(1 images, 80 classes",
         ),
+        ({"votes": np.zeros((1, 80, 9)), "explain": True}, "explain is about judges that read the responses"),
         ({"judges": [42]}, "42 is not a judge"),
     ],
 )

@@ -235,6 +235,7 @@ def _more(key: str, entry: Any) -> dict[str, Any]:
 BAD_ANNOTATIONS = {
     "cut off in text": (json.dumps(annotations())[:50], r"cut off: .* at character 37"),
     "not JSON": ("image,objects\n1,dog", "begins with 'image,.*; expected an object with lists of images"),
+    "images twice": ('{"images": [], "annotations": [], "images": []}', "images is there twice"),
     "images of another kind": (_broken(images={"1": "a"}), "images is {.*, no list; expected"),
     "no image": (_broken(images=[], annotations=[]), "names no images"),
     "an image without a name": (_more("images", {"id": 7}), r"images\[4\] has file_name None"),
@@ -280,6 +281,46 @@ def test_bad_image(
         with pytest.raises(ValueError, match=message):
             build(upstream, tmp_path / "out", images=place)
     assert not (tmp_path / "out").exists() and not (programs / "ran").exists()
+
+
+def damaged(archive: Path) -> None:
+    """Write a zip whose list of members cannot be read."""
+    with zipfile.ZipFile(archive, "w") as made:
+        made.writestr("a", "b")
+    archive.write_bytes(archive.read_bytes().replace(b"PK\x01\x02", b"PK\x00\x00"))
+
+
+def packed(archive: Path, *names: str) -> None:
+    with zipfile.ZipFile(archive, "w") as made:
+        for name in names:
+            made.writestr(name, "{}")
+
+
+BAD_SOURCES: dict[str, tuple[Any, str]] = {
+    "nothing": (lambda place: None, "does not exist; expected the file or folder"),
+    "an empty folder": (Path.mkdir, "holds no annotations/instances_val2017.json; name the file"),
+    "a damaged zip": (damaged, "cannot be read: .*Get it again"),
+    "a zip that leads out": (lambda place: packed(place, "../a"), r"holds '../a'; expected unique names"),
+    "a name twice": (lambda place: packed(place, "a", "a"), "holds 'a' twice; expected unique names"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("case", BAD_SOURCES)
+def test_bad_sources(case: str, tmp_path: Path) -> None:
+    make, message = BAD_SOURCES[case]
+    make(tmp_path / "source")
+    with pytest.raises(BuildError, match=message):
+        throne_coco.build(tmp_path / "source", out=tmp_path / "out", with_images=False, subset=True)
+
+
+def test_images_that_are_and_are_not_wanted(upstream: Path, tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="--no-images are given; expected one of them"):
+        build(upstream, tmp_path / "out", with_images=False)
+    for picture in (upstream / "val2017").iterdir():
+        picture.unlink()
+    with pytest.raises(BuildError, match="None of the 4 images that the annotations name exists"):
+        build(upstream, tmp_path / "out", only_images_present=True)
 
 
 # The command line, the spec, and where files are

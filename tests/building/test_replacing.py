@@ -11,6 +11,7 @@ from datasets import load_dataset
 from halluscope import cli
 from halluscope.building import build_info
 from halluscope.files import writing
+from halluscope.paths import share
 from tests import small_datasets
 from tests.files.disk import content
 
@@ -70,11 +71,17 @@ def _link(out: Path) -> None:
     (out / "README.md").symlink_to("elsewhere.md")
 
 
+def _link_the_mark(out: Path) -> None:
+    (out / build_info.MANIFEST).rename(out / "elsewhere.json")
+    (out / build_info.MANIFEST).symlink_to("elsewhere.json")
+
+
 EDITED: dict[str, tuple[Callable[[Path], object], str]] = {
     "README.md": (lambda out: (out / "README.md").write_text("mine"), "README.md is no longer what"),
     "a shard": (lambda out: next((out / "data/coco").iterdir()).write_text("mine"), ".parquet is no longer"),
     "more folders": (lambda out: (out / "data/mine").mkdir(), "mine was not written by a build"),
     "a link": (_link, "README.md is no longer what"),
+    "a link for the mark": (_link_the_mark, f"{build_info.MANIFEST} is a link"),
     "no mark": (lambda out: (out / build_info.MANIFEST).unlink(), "README.md was not written by a build"),
 }
 
@@ -121,7 +128,26 @@ def test_all_else_stays_through_each_build(
     assert {*content(out)} == {*before} | listed
 
 
+def test_a_folder_with_the_spec_alone_is_new(
+    source: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As datasets/NAME is in a checkout."""
+    spec = share("datasets", "pope", "spec.toml")
+    shutil.copy(spec, out)
+    assert build(source, out) == 0 and is_whole(out)
+
+
 # Where
+
+
+def test_what_is_no_place_for_a_folder(
+    source: Path, out: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (out.parent / "file").write_text("")
+    assert "is a file; expected a folder" in refused(source, out.parent / "file", capsys)
+    assert build(source, out) == 0
+    monkeypatch.chdir(out)
+    assert "is or holds the working directory" in refused(source, out, capsys, "--force")
 
 
 def test_what_is_read_is_not_replaced(

@@ -1,6 +1,7 @@
 """`score --agreement K K ...`: one row per number of agreeing votes, from votes that are collected once."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,13 @@ def test_a_row_for_each_agreement(files, capsys):
     assert signed == ["3of3", "2of3"] * 3
     (alike,) = [one for one in found["correlations"] if one["score"] == "precision_all"]
     assert alike["agreements"] == [3, 2] and alike["pearson"] == pytest.approx(1)
+
+
+def test_what_people_are_shown_and_what_is_refused(files, ran, refused):
+    words = agreeing(files, "--judges", replay(files), "--agreement", "3", "2")
+    assert re.search(r"3 and 2 +precision_all +1\.000", ran(*words).out)
+    alone = agreeing(files, "--judges", replay(files), "--agreement", "3", "2", models="a")
+    assert "There are 1 files of responses; a correlation" in ran(*alone).out
+    assert "agreement:2of3" in ran(*agreeing(files, "--judges", replay(files), "--agreement", "2")).out
+    assert "--agreement names 3 twice" in refused(*words, "3")
+    assert "--out is for one number of votes" in refused(*words, "--out", files / "run")

@@ -6,6 +6,7 @@ import shlex
 import pytest
 from cyclopts import App
 
+import halluscope
 from halluscope import cli
 from halluscope.benchmarks import LISTED
 from halluscope.cli import build, commands
@@ -112,6 +113,12 @@ def test_mistakes_are_one_line(words, said, capsys):
     assert cli.main(words) == 2
     err = capsys.readouterr().err
     assert said in err and err.count("\n") == 1 and "--help` shows what there is." in err
+
+
+def test_options_that_stand_for_the_whole_program(ran, refused):
+    assert ran("--version").out == f"halluscope {halluscope.__version__}\n"
+    assert "--limits has no value; expected NAME=AMOUNT" in refused("list --limits")
+    assert "(default: 100,000,000)" in ran("list --limits pixels=10").out
 
 
 @pytest.mark.parametrize(

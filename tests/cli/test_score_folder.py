@@ -136,6 +136,9 @@ def test_what_cannot_be_scored_is_said(tmp_path, refused):
     for name, said in (("one.json", "expected a folder with files of responses"), ("empty", "No file in")):
         assert said in refused("score --responses", tmp_path / name, "--out", tmp_path / "runs")
     assert not (tmp_path / "runs").exists()
+    assert "is a folder; expected a file" in refused(
+        "score pope --dataset pope --responses", tmp_path / "empty"
+    )
 
 
 def test_one_models_folder_names_the_model(upstream, tmp_path, monkeypatch, ran):
@@ -172,3 +175,50 @@ def test_a_file_that_is_called_as_a_benchmark_is_that_ones(upstream, tmp_path, m
     objects = upstream / "chair/coco2014_chair_objects.json.gz"
     ran(f"score chair {files} --synonyms names --out runs/chair --bootstrap 0 --dataset", objects)
     assert list(halluscope.table("runs")) == ["instructblip", "llava"]
+
+
+def answer(questions, file, most=None):
+    """Write made answers to the first questions of an upstream file, JSON lines or one list."""
+    text = questions.read_text()
+    rows = json.loads(text) if text.startswith("[") else [json.loads(line) for line in text.splitlines()]
+    for number, row in enumerate(rows):
+        row["response"] = ("Yes", "No", "No")[number % 3]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("\n".join(map(json.dumps, rows[:most])))
+
+
+def test_each_file_of_many_is_scored_once_or_named(upstream, tmp_path, monkeypatch, capsys):
+    """Parts of two models named alike, one part alone, another config, and what is not scored, each for its reason."""
+    monkeypatch.chdir(tmp_path)
+    halluscope.build("pope", upstream / "pope")
+    halluscope.build("pope", upstream / "pope", out="files/built")  # no responses, and no word of it
+    halluscope.build("mme", upstream / "mme/mme_benchmark.jsonl")
+    random, popular, last = (
+        upstream / f"pope/coco/coco_pope_{name}.json" for name in ("random", "popular", "adversarial")
+    )
+    files = tmp_path / "files"
+    for folder in ("a", "b"):
+        answer(random, files / folder / "m_random.jsonl")
+        answer(popular, files / folder / "m_popular.jsonl")
+    answer(popular, files / "b/m-popular.jsonl")
+    answer(last, files / "a/alone_adversarial.jsonl")
+    answer(upstream / "pope/gqa/gqa_pope_seem_random.json", files / "other.jsonl")
+    answer(upstream / "mme/mme_benchmark.jsonl", files / "c/half.jsonl", most=1187)
+    answer(random, files / "c/out.jsonl")  # of two benchmarks, so that the folder is a model's
+    answer(random, files / "d/out.jsonl")
+    for name in "abcd":
+        shutil.copy(random, files / f"{name}.json")
+    shutil.copy(upstream / "mme/mme_benchmark.jsonl", files / "right.jsonl")
+    (files / "unknown.jsonl").write_text('{"nr": 1, "response": "Blue."}\n{"nr": 2, "response": "Red."}')
+    assert cli.main(["score", "--responses", "files", "--out", "runs"]) == 2
+    err = capsys.readouterr().err
+    assert "mme: 1 of 594 images have not two questions" in err
+    assert (
+        "1 of 3 benchmarks were not scored: mme." in err and "`halluscope table runs` shows the others" in err
+    )
+    assert "a.json, b.json, c.json and 1 more: questions, not responses." in err
+    assert "right.jsonl: files/right.jsonl: the column 'answer' is the right answer" in err
+    assert "unknown.jsonl: which benchmark these responses are for is not known" in err and "built" not in err
+    folders = sorted(path.name for path in (tmp_path / "runs/pope-2").iterdir())
+    assert folders == ["a_m", "alone_adversarial", "b_m", "c", "m_popular", "out"]
+    assert list(halluscope.table("runs/pope")) == ["other"]

@@ -149,6 +149,15 @@ def test_an_error_of_ours_is_one_line_and_70(broken, capsys, error):
     assert "report" in said and cli.TRACEBACK in said
 
 
+def test_the_end_of_memory_is_said_and_a_traceback_is_shown_to_who_asks(broken, capsys, monkeypatch):
+    broken(MemoryError())
+    assert cli.main(["list"]) == 70
+    assert capsys.readouterr().err.startswith("halluscope: there is not enough memory for this")
+    monkeypatch.setenv(cli.TRACEBACK, "1")
+    assert cli.main(["list"]) == 70
+    assert "Traceback" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("words", ["list", "score throne --help"])
 @pytest.mark.parametrize("end", ["| head -c 1 >/dev/null", ">&-"])
 def test_nobody_reads(words, end):

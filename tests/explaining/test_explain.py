@@ -121,6 +121,16 @@ def test_words_that_cannot_be(words, message, three, refused):
     assert message in refused("explain pope", *three, *words.split())
 
 
+@needs("pope")
+def test_files_that_are_not_about_the_same_rows(three, tmp_path, refused):
+    two = lines(tmp_path / "two.jsonl", [{"question_id": n, "response": "Yes"} for n in range(2)])
+    said = refused("explain pope", *three[:2], two, *three[2:], "--partial")
+    assert "two and m answer different rows (2 and 3)" in said
+    other = small_datasets.pope_file(tmp_path / "other_random.json", [("1.jpg", "dog", "yes")], first=7)
+    said = refused("explain pope", *three, "--corrected", other, "--protocols", "corrected")
+    assert "has no row for question_id 0" in said and "expected other labels of the same rows" in said
+
+
 @needs("repope")
 @pytest.mark.parametrize(
     ("texts", "expected"),

@@ -36,6 +36,8 @@ def test_from_python(home: Path) -> None:
     assert halluscope.compare("~/runs/a", "~/runs/b", bootstrap=10)["rows"] == 3
     with pytest.raises(ValueError, match="is there already"):
         halluscope.score("throne", "~/mine.jsonl", "~/throne_coco", out="~/runs/a", **SCORED)
+    with pytest.raises(FileNotFoundError, match="There is no file ~nobody-here/a.jsonl"):
+        halluscope.score("throne", "~nobody-here/a.jsonl", "~/throne_coco", **SCORED)
     assert not list(Path.cwd().iterdir())
 
 

@@ -204,6 +204,26 @@ def test_a_second_one_is_told_and_changes_nothing(place: Path) -> None:
     assert first.returncode == 0 and texts(place.parent / "new") == NEW
 
 
+@pytest.mark.parametrize(
+    ("left", "message"),
+    [
+        (lambda work: work.symlink_to("place"), "is a link; expected a folder"),
+        (
+            lambda work: fill(work, {"new/a.txt": "", "old/a.txt": ""}),
+            "as it was before a build that was killed",
+        ),
+    ],
+)
+def test_what_another_left_in_the_way_is_not_removed(
+    place: Path, left: Callable[[Path], None], message: str
+) -> None:
+    left(place.parent / ".place.halluscope-unfinished")
+    before = content(place.parent)
+    with pytest.raises(OutputError, match=message):
+        put(place, ours)
+    assert content(place.parent) == before
+
+
 # A file that grows
 
 
@@ -215,3 +235,5 @@ def test_what_was_written_before_an_error_stays(tmp_path: Path) -> None:
     with full(at=2), pytest.raises(OSError), writing.only_writer(tmp_path / "full") as file:
         file.write(b"one\n")
     assert (tmp_path / "full").read_bytes() == b"on"
+    with pytest.raises(OutputError, match="expected a file, or a new name"), writing.only_writer(tmp_path):
+        pass

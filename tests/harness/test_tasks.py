@@ -147,10 +147,31 @@ def test_bad_settings(monkeypatch):
         ('{"hqh": 1}', r'hqh is 1; expected an object such as {"dataset": "datasets/NAME"}'),
         ('{"throne_coco": {"judge": "lexical"}}', f"throne_coco has no option 'judge'. {known}"),
         ('{"throne_coco": {"votes": []}}', "throne_coco has no option 'votes'"),
+        ('{"throne_coco": {"dataset": 3}}', "dataset of throne_coco is 3; expected the name of a folder"),
     ):
         monkeypatch.setenv(TASKS, text)
         with pytest.raises(ValueError, match=said):
             Settings.of("throne_coco")
+
+
+def test_a_dataset_that_is_not_there_or_is_another(data, tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="has no column .*; expected the dataset pope"):
+        Evaluation.open("pope", "", Settings.of("pope", {"dataset": str(data / "throne_coco")}))
+    monkeypatch.delenv(sources.DATASETS)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r"Build it \(halluscope build pope\), or say where it is"):
+        Settings.of("pope")
+
+
+def test_what_is_asked_and_what_is_right(data):
+    """Under lmms-eval a file names the task; a named prompt has questions of its own."""
+    (prompt,) = registry.benchmark("pope").prompts
+    marker = [{"halluscope_task": "throne_coco"}]
+    assert [harness.target(row) for row in harness.documents(marker)] == ["person, cup", "", "dog"]
+    short = harness.dataset("pope", prompt, pope={"images": str(data / "pictures")})["test"]
+    assert harness.target(short[0]) == "yes" and harness.prompt(short[0]) != short[0]["question"]
+    scored = [harness.items(row, ["Yes"]) for row in short]
+    assert harness.score([one["accuracy"] for one in scored]) == 0.5
 
 
 def test_harnesses_leave_out_questions_without_an_image_unless_told(data):
@@ -276,6 +297,23 @@ def test_a_judge_without_memory_loses_no_answer(task, data, monkeypatch, tmp_pat
         assert figure == pytest.approx(expected[score], nan_ok=True), score
 
 
+def test_a_set_that_nobody_judges_says_what_to_type(data, monkeypatch, tmp_path, caplog):
+    """No judge is named; then the responses cannot be kept; then only a part is answered, and its judge fails."""
+    images = harness_data.pictures(data, "mmhal")
+    assert all(map(math.isnan, answered("mmhal", ["Two dogs."] * 3, images=images).values()))
+    assert "mmhal is not scored: its judge is a language model, and none is named." in caplog.text
+    rows = harness.dataset("throne_coco", throne_coco={"judges": "lexical"})["test"]
+    items = [harness.items(row, ["A dog."]) for row in rows.select(range(2))]
+    with mock.patch.object(scoring, "of_each", side_effect=ValueError("No judge.")):
+        harness.score([item["f0.5_cls"] for item in items])
+    assert "throne_coco is not scored: No judge. The responses are kept in" in caplog.text
+    assert "--judges lexical --limit 2" in caplog.text
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert answered("throne_coco", ["A dog."] * 3, judges="lexical")["recall_all"] == pytest.approx(1 / 3)
+    assert "The responses of throne_coco cannot be kept while they are scored" in caplog.text
+
+
 # Samples
 
 
@@ -319,6 +357,7 @@ def test_bad_samples(tmp_path):
         ([sample(), "Yes."], "line 2 is not a sample"),
         ([others], "a sample of the task 'throne_coco'; expected a sample of pope or pope_c"),
         ([{"doc_id": 0, "filtered_resps": "A", "acc": 1.0}], no_row),
+        ([sample(doc_id=[1])], r"line 1: doc_id is \[1\]; expected a whole number or a string"),
         ([sample(), sample()], r"line 2: the document 0 is already in .*line 1"),
         ([sample(filtered_resps=["Yes.", "No."])], r"is \['Yes.', 'No.'\]; expected the LVLM's text"),
     ):

@@ -319,6 +319,11 @@ def test_a_token_that_an_error_repeats_is_not_printed(hub, upload):
         ("model", {}, "acme/throne is a model on the Hub"),
         ("space", {"sdk": "docker"}, "a Space of another kind (docker)"),
         ("space", {"files": {"game.py": b""}}, "holds 'game.py', but no requirements.txt of ours"),
+        (
+            "space",
+            {"files": {"requirements.txt": b"gradio\n"}},
+            "no requirements.txt of ours that says its version",
+        ),
         ("space", {"files": {"requirements.txt": b"halluscope==99.0\n"}}, "holds version 99.0, later than"),
     ],
 )
@@ -326,6 +331,18 @@ def test_a_name_that_is_taken(kind, more, message, hub, run):
     before = hub.make(kind, "acme/throne", **more).head
     assert message in run("metric", "throne", "--org", "acme", "--upload", ends=2)
     assert hub[kind, "acme/throne"].head == before and len(hub.repositories) == 1
+
+
+def test_what_an_older_version_left_is_deleted(hub, run):
+    files = {"requirements.txt": b"halluscope==0.0.1\n", "old.py": b""}
+    hub.make("space", "acme/throne", files=files, private=True)
+    assert "1 is deleted" in run("metric", "throne", "--org", "acme", "--upload")
+    assert "old.py" not in hub["space", "acme/throne"].files
+
+
+def test_an_organization_of_somebody_else(hub, run):
+    said = run("metric", "throne", "--org", "nobodys", "--upload", ends=2)
+    assert "who cannot publish as 'nobodys'; expected one of" in said and not hub.repositories
 
 
 def test_what_is_public_is_not_added_to_unasked(hub, upload):
@@ -357,6 +374,11 @@ def test_stale(built, tmp_path, refused, monkeypatch):
     other_spec(monkeypatch, tmp_path, title='"THRONE, another title"')
     said = refused("dataset", "throne_coco", "--folder", built, "--subset")
     assert "is stale" in said and "halluscope build throne_coco --force" in said
+
+
+def test_a_subset_needs_a_word_of_its_own(built, refused):
+    said = refused("dataset", "throne_coco", "--folder", built)
+    assert "is a subset or a changed copy of throne_coco" in said and "--subset" in said
 
 
 def test_images_need_a_licence(tmp_path, refused, upload, monkeypatch):

@@ -89,6 +89,10 @@ def test_ones_own_model_gets_a_commit(run, hub, send):
     assert entry.dataset_revision == made.head and "judged by rules" in entry.notes
     assert entry.source_url == f"{hub.url}/datasets/acme/runs"
     assert "scores.json" in hub["dataset", "acme/runs"].files
+    entries = yaml.safe_load(model.files[result(model.files)])
+    entries[0]["dataset"]["task_id"], entries[0]["value"] = "another", 0.1
+    others = {".eval_results/other.yaml": yaml.safe_dump(entries).encode(), ".eval_results/odd.yaml": b"{"}
+    model.commit(model.files | others)
     before = len(model.commits)
     assert "nothing to do" in send("--source", "acme/runs", "--upload")
     assert len(model.commits) == before
@@ -139,3 +143,55 @@ def test_what_is_not_there_and_what_is_a_part(hub, send, monkeypatch):
     assert "--model is 'model'" in send(model="model", ends=2)
     monkeypatch.setattr("halluscope.hub.contents.caveats", lambda *_: ["Only the first 10."])
     assert "not a result on the whole benchmark" in send(ends=2)
+
+
+def test_a_version_that_is_not_on_the_hub(hub, send):
+    hub.make("model", MODEL)
+    made = hub.make("dataset", REPOSITORY)
+    made.tags["v0.0.1"] = made.head
+    assert "has no version with the tag v" in send("--upload", ends=2)
+
+
+def test_what_is_said_of_other_choices_and_of_points(tmp_path, hub, published, monkeypatch):
+    """A rating is no share, and a prompt or an option of one's own is named."""
+    model = hub.make("model", MODEL)
+    hub.make("dataset", "acme/data")
+    scored = {}
+    for name, dataset, options in (
+        ("mmhal", "mmhal", {"ratings": [6, 0, 4]}),
+        ("throne", "throne_coco", {"judges": "lexical", "class_f": "mean"}),
+    ):
+        folder = whole(dataset, tmp_path, monkeypatch)
+        rows = []
+        for row in read_rows(str(folder)):
+            about = (
+                {"id": row["id"]}
+                if name == "mmhal"
+                else {"image_id": row["image_id"], "prompt": "What is here?"}
+            )
+            rows.append(about | {"response": "A dog and a cup, no person."})
+        halluscope.score(name, rows, folder, out=tmp_path / f"{name}-run", bootstrap=0, **options)
+        published(
+            "results", tmp_path / f"{name}-run", "--model", MODEL, "--benchmark", "acme/data", "--upload"
+        )
+        (path,) = (path for path in model.files if path.startswith(f".eval_results/halluscope-{name}"))
+        (scored[name],) = parse_eval_result_entries(yaml.safe_load(model.files[path]))
+    assert scored["mmhal"].value == pytest.approx(10 / 3, abs=1e-4)
+    assert scored["throne"].notes.endswith("class_f mean, with a prompt of its own")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "of_build", "message"),
+    [
+        ("openchair", {"judges": "lexical"}, True, "cannot stand on the Hub"),
+        ("mmhal", {"ratings": [None] * 3}, True, "rating is undefined"),
+        ("mmhal", {"ratings": [1, 2, 3]}, False, "does not say which build of a dataset was scored"),
+    ],
+)
+def test_a_run_that_cannot_be_a_result(name, options, of_build, message, tmp_path, published, monkeypatch):
+    dataset = whole(name, tmp_path, monkeypatch)
+    if not of_build:
+        dataset = tmp_path / f"{name}-inputs/response_template.json"
+    halluscope.score(name, ["A dog."] * 3, dataset, out=tmp_path / "run", bootstrap=0, **options)
+    run = ["results", tmp_path / "run", "--model", MODEL, "--benchmark", REPOSITORY]
+    assert message in published(*run, ends=2)

@@ -98,6 +98,9 @@ def test_a_page_of_several_benchmarks(runs, tmp_path, ran):
     inner = {id_ for id_ in ids if not re.match(r"m[\da-f]{10}", id_)}  # without the parts of drawings
     assert len([id_ for id_ in ids if id_ in inner]) == len(inner)
     assert "Do both benchmarks rank the models alike?" in page
+    ran("report", runs / "throne" / "one", runs / "pope" / "one", "--out", tmp_path / "one.html")
+    page = (tmp_path / "one.html").read_text("utf-8")
+    assert Elements(page).starts("title")[0][1] == "one on 2 benchmarks"
 
 
 @needs("throne", "pope")

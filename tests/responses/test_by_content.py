@@ -85,6 +85,47 @@ def test_samplings_one_after_the_other_in_any_order_and_with_any_ids(dataset, or
     assert result["matched"] == "order and question" and "|responses:order,question|" in result["signature"]
 
 
+@pytest.mark.parametrize("told_by", ["ids", "sampling", "nothing"])
+def test_repeats_among_samplings_that_share_questions(told_by, dataset):
+    """A question of both samplings is answered twice alike, which is no repeat."""
+    rows = []
+    for number, sampling in enumerate(THINGS):
+        first = 1 if told_by != "ids" else 1000 * number + 1
+        more = {"sampling": sampling} if told_by == "sampling" else {}
+        rows += [row | more for row in said(sampling, first)]
+    assert halluscope.score("pope", rows, dataset, bootstrap=0)["accuracy"] == 1
+    resumed = [*rows[:24], *rows[21:]]
+    if told_by == "nothing":
+        with pytest.raises(ValueError, match="no response to 9 of the 18 rows"):
+            halluscope.score("pope", resumed, dataset, bootstrap=0)
+        return
+    result = halluscope.score("pope", resumed, dataset, bootstrap=0)
+    assert (result["rows"], result["accuracy"], result["repeats"]) == (36, 1.0, 3)
+
+
+def test_addresses_of_images_are_images(dataset):
+    """In no order, with ids of their own."""
+    rows = said("random", first=100, image=True)
+    for row in rows:
+        row["coco_url"] = f"http://images.cocodataset.org/val2014/{row.pop('image')}"
+    result = halluscope.score("pope", rows[::-1], dataset, bootstrap=0)
+    assert (result["rows"], result["accuracy"], result["matched"]) == (18, 1.0, "image and question")
+
+
+def test_ids_of_their_own_beside_the_questions_in_order(tmp_path):
+    """Both samplings ask the same, so that only the order of all responses tells which is about which."""
+    files = [
+        questions_file(tmp_path / f"coco_pope_{name}.json", of_images(["dog", "cat"])) for name in THINGS
+    ]
+    rows = []
+    for place, (_, thing) in enumerate(2 * of_images(["dog", "cat"])):
+        rows.append({"question_id": 100 + place, "prompt": question(thing), "text": SAID[place % 2]})
+    result = halluscope.score("pope", rows, files, bootstrap=0)
+    assert (result["rows"], result["accuracy"], result["matched"]) == (12, 1.0, "order")
+    with pytest.raises(ValueError, match="several of the 12 rows .* share their question_id"):
+        halluscope.score("pope", rows[1:] + rows[:1], files, bootstrap=0)
+
+
 @pytest.mark.parametrize("partial", [False, True])
 def test_a_repeated_response_belongs_to_no_other_sampling(dataset, partial):
     """Half of the questions are in both samplings: a second response is not the other sampling's."""
@@ -221,6 +262,9 @@ def test_the_first_of_one_sampling_are_scored_for_it(dataset, sampling, limit):
     assert samplings(result) == [sampling] and result["accuracy"] == 1
     assert result["signature"] == alone["signature"]
     assert ("part:" in result["signature"]) == (limit < 18)
+    for rows in (responses, [row["text"] for row in responses]):  # texts alone may belong to either sampling
+        chosen = halluscope.score("pope", rows, dataset, bootstrap=0, limit=limit, sampling=sampling)
+        assert (samplings(chosen), chosen["accuracy"]) == ([sampling], 1)
 
 
 def test_the_first_that_several_samplings_ask_belong_to_none(dataset):

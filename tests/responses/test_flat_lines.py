@@ -4,9 +4,11 @@ import json
 
 import pytest
 
+import halluscope
 from halluscope.errors import BuildError, LimitExceeded
 from halluscope.responses import flat_lines
 from halluscope.responses.reading import read
+from tests import small_datasets
 
 ROWS = [{"question_id": 7, "text": "Yes."}, {"question_id": 8, "text": "No, a \u201cred\u201d bus."}]
 USUAL = [json.dumps(row) for row in ROWS]
@@ -39,6 +41,7 @@ OTHERS = {
     "NaN": [USUAL[0], '{"question_id": NaN, "text": "No."}'],
     "another kind": [USUAL[0], '{"question_id": "8", "text": "No."}'],
     "cut off": [USUAL[0], USUAL[1][:-9]],
+    "no JSON at first": ["{'question_id': 7}", USUAL[1]],
     "no JSON": [USUAL[0], "{'question_id': 8}"],
     "very deep": [USUAL[0], '{"question_id": 8, "text": ' + "[" * 100_000 + "]}"],
     "capitals": ['{"Question ID": 7, "text": "Yes."}', '{"Question ID": 8, "text": "No."}'],
@@ -58,6 +61,19 @@ def outcome(file):
         responses.table.rows(),
         list(responses.table.where),
     )
+
+
+def test_rows_of_a_large_file_keep_their_places(tmp_path, monkeypatch):
+    """The second half is about the sampling that is scored, and its last id is none."""
+    monkeypatch.setattr(flat_lines, "SMALLEST", 0)
+    asked = [("1.jpg", "dog", "yes"), ("1.jpg", "cat", "no")]
+    dataset = [small_datasets.pope_file(tmp_path / f"{name}.json", asked) for name in ("random", "popular")]
+    lines = []
+    for number, name in ((1, "random"), (2, "random"), (1, "popular"), (7, "popular")):
+        lines.append({"question_id": number, "sampling": name, "response": "Yes"})
+    small_datasets.write_lines(tmp_path / "r.jsonl", lines)
+    with pytest.raises(ValueError, match="r.jsonl, line 4: question_id 7.* is not among the 2 rows"):
+        halluscope.score("pope", tmp_path / "r.jsonl", dataset, sampling="popular", bootstrap=0)
 
 
 @pytest.mark.parametrize("name", [*READ, *OTHERS])

@@ -8,7 +8,9 @@ import pytest
 
 import halluscope
 from halluscope import cli
+from halluscope.benchmarks.mme.metric import METRIC
 from halluscope.vocabularies import load
+from tests import small_datasets
 from tests.responses.test_by_content import IMAGES, THINGS, questions_file
 
 LABELS = {"7": ["dog", "cat"], "9": ["car"]}
@@ -69,6 +71,12 @@ ROWS = {
     "LLaVA's chat": lambda i, n, c: {
         "image": coco(n),
         "conversations": turns("from", "value", "human", "gpt", c),
+    },
+    "OpenAI's chat beside images": lambda i, n, c: {
+        "image": coco(n),
+        "messages": turns(
+            "role", "content", "user", "assistant", [{"type": "text", "text": c}, {"type": "image_url"}]
+        ),
     },
     "batch": lambda i, n, c: {
         "custom_id": n,
@@ -152,11 +160,38 @@ def test_vlmevalkits_pope(pope, order):
     assert len(rows) == 27 and len({row["category"] for row in rows}) == 3
     result = halluscope.score("pope", rows, pope, bootstrap=0)
     assert (result["rows"], result["accuracy"], result["matched"]) == (36, 1.0, "order and question")
+    without = [row for row in rows if row["category"] != "popular"]
+    with pytest.raises(ValueError, match="no response to 9 of the 36 rows"):
+        halluscope.score("pope", without, pope, bootstrap=0)
+    assert halluscope.score("pope", without, pope, bootstrap=0, partial=True)["rows"] == 27
     rows[0]["prediction"] = "No"  # one question of two samplings
     result = halluscope.score("pope", rows, pope, bootstrap=0)
     assert [result[f"accuracy/{name}"] for name in THINGS] == [17 / 18, 17 / 18]
     with pytest.raises(ValueError, match="several of the 36 rows of the dataset share their|is not among"):
         halluscope.score("pope", [rows[2], rows[1], rows[0], *rows[3:]], pope, bootstrap=0)
+
+
+def test_vlmevalkits_hallusionbench(tmp_path):
+    """Its index joins the columns that identify a row."""
+    dataset = small_datasets.build("hallusionbench", tmp_path)
+    rows = [{"index": f"VS_chart_{n}_0_{n}_0", "prediction": "Yes." if n < 2 else "No."} for n in (2, 0, 1)]
+    result = halluscope.score("hallusionbench", rows, str(dataset), bootstrap=0)
+    assert (result["questions"], result["aAcc"]) == (3, 1.0)
+    with pytest.raises(ValueError, match="is not among the 3 rows"):
+        halluscope.score("hallusionbench", [rows[0] | {"index": "VS_chart_7_0_7_0"}, *rows[1:]], str(dataset))
+
+
+def test_lmms_evals_samples_of_mme(tmp_path):
+    """They hold no document, but each score names the image as the question's id."""
+    dataset = small_datasets.build("mme", tmp_path)
+    samples = []
+    for number, row in enumerate(METRIC.load([str(dataset)])):
+        image = f"{row.subtask}/{Path(row.file_name).name}"
+        sample = {"doc_id": number, "target": row.answer, "filtered_resps": [row.answer.title()]}
+        samples.append(sample | {"input": row.question, "mme_score": {"question_id": image, "score": 1.0}})
+    (tmp_path / "samples.jsonl").write_text("\n".join(map(json.dumps, samples[::-1])))
+    result = halluscope.score("mme", tmp_path / "samples.jsonl", str(dataset))
+    assert (result["accuracy/color"], result["perception"]) == (1.0, 2000)
 
 
 def test_lmms_evals_short_samples(pope, tmp_path):

@@ -44,6 +44,22 @@ def test_the_image_decides_where_ids_count_from_0(tmp_path):
         scored([{"id": 0, "image_path": "AMBER_9.jpg", "response": "A dog."}], dataset, "amber")
 
 
+def test_descriptions_beside_answers_with_ids_of_their_own(tmp_path):
+    """AMBER's images and questions decide; what is about another image, or asks something else, is refused."""
+    dataset = str(small_datasets.build("amber", tmp_path))
+    rows = [
+        {"id": 70, "image": "AMBER_1.jpg", "query": "Describe this image.", "response": "A dog, a person."}
+    ]
+    for thing in ("a person in this image", "the grass dry in this image", "it a cat"):
+        question = f"Is {'there ' if 'person' in thing else ''}{thing}?"
+        rows.append({"id": 70 + len(rows), "image": "AMBER_1.jpg", "query": question, "response": "No."})
+    result = scored(rows[:3], dataset, "amber", partial=True)
+    assert (result["rows"], result["chair"], result["matched"]) == (3, 0.5, "image and question")
+    for other in ([*rows[1:3], rows[0] | {"image": "AMBER_9.jpg"}], rows):
+        with pytest.raises(ValueError, match="id 7[01] is not among the 4 rows"):
+            scored(other, dataset, "amber", partial=True)
+
+
 @pytest.mark.parametrize(
     "address",
     [
@@ -114,6 +130,18 @@ def test_a_half_last_line(form, note, questions, tmp_path, ran):
     assert result["cut_ends"] == 1 and f"{place} is cut off, and left out" in printed.err
     found = halluscope.inspection.inspecting.inspect(file)
     assert found.rows == 14 and "cut off" in str(found) and "--partial" in found.command
+
+
+def test_a_line_that_is_cut_within_a_character(questions, tmp_path):
+    rows, dataset = questions
+    content = b""
+    for row in rows:
+        line = {"question_id": row["question_id"], "response": f"{row['label']}, caf\u00e9"}
+        content += json.dumps(line, ensure_ascii=False).encode() + b"\n"
+    (tmp_path / "r.jsonl").write_bytes(content[: content.rindex(b"\xa9")])
+    with pytest.raises(ValueError, match="line 15.* cut off"):
+        scored(tmp_path / "r.jsonl", dataset)
+    assert scored(tmp_path / "r.jsonl", dataset, partial=True)["part"] == [14, 15]
 
 
 @pytest.mark.parametrize("states", ["id", "id and question", "image and question", "own id and question"])

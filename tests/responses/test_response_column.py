@@ -106,6 +106,47 @@ def test_right_answers_are_passed_over(dataset, name, spelling):
     assert f"the column {name} has the right answers, so the responses are those in model_response" in told
 
 
+@pytest.mark.parametrize("says", [str.lower, "{}, I think.".format, lambda word: int(word == "Yes")])
+@pytest.mark.parametrize("name", ["model_response", "llava"])
+def test_what_stands_beside_right_answers(dataset, name, says):
+    """A column whose name says nothing holds responses if its texts begin with yes or no."""
+    rows = question_rows()
+    model = Model(rows)
+    columns = {name: [says(word) for word in model.words]}
+    columns["source"] = [f"Photo {place} of a street" for place in range(QUESTIONS)]
+    if name == "llava" and says(model.words[0]) in (0, 1):
+        with pytest.raises(ValueError, match="'answer' is the right answer"):
+            accuracy(merged(rows, answer=labels(rows), **columns), dataset)
+        return
+    score, told = accuracy(merged(rows, answer=labels(rows), **columns), dataset)
+    assert score == pytest.approx(model.accuracy) and f"the responses are those in {name}" in told
+
+
+ONE, OTHER_ONE = Model(question_rows()).words, Model(question_rows(), seed=1).words
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"answer": labels(question_rows()), "reply": ONE, "reply_2": OTHER_ONE}, "in reply or reply_2"),
+        ({"answer": labels(question_rows()), "caption": ONE}, "in caption, name it: --text-column caption"),
+        (
+            {"response": ["See the reply."] * QUESTIONS, "reply": ONE, "reply_2": OTHER_ONE},
+            "in nearly all rows",
+        ),
+        ({"caption": ONE, "reply": OTHER_ONE}, "caption and reply both hold texts"),
+    ],
+)
+def test_two_columns_of_texts_are_refused(dataset, columns, said):
+    with pytest.raises(ValueError, match=said):
+        accuracy(merged(question_rows(), **columns), dataset)
+    assert accuracy(
+        merged(question_rows(), **columns),
+        dataset,
+        text_column="caption" if "caption" in columns else "reply",
+    )
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_right_answers_alone_are_refused(dataset, name):
     rows = question_rows()
@@ -207,6 +248,19 @@ def test_one_prompt_for_all_descriptions(tmp_path, prompt, images):
     with pytest.warns(UserWarning, match="so the responses are those in description"):
         result = halluscope.score("throne", rows, str(dataset), judges="lexical", bootstrap=0)
     assert (result["recall_all"], result["precision_all"]) == (0.5, 0.5)
+
+
+def test_responses_that_repeat_the_question_are_responses(dataset):
+    rows = question_rows()
+    model = Model(rows)
+    texts = [f"{row['text']} {word}." for row, word in zip(rows, model.words, strict=True)]
+    assert accuracy(merged(rows, text=texts), dataset)[0] == pytest.approx(model.accuracy)
+
+
+def test_rows_of_the_built_dataset_are_no_responses(dataset):
+    row = {"question_id": 1, "image_id": 7, "question": "Is there a dog?", "object": "dog", "answer": "yes"}
+    with pytest.raises(ValueError, match="is a row of the dataset, whose 'answer' is the right answer"):
+        accuracy([row | {"sampling": "random"}], dataset)
 
 
 # Rows without a response

@@ -4,6 +4,7 @@ import json
 import random
 import time
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,6 +50,15 @@ def test_responses(scored):
         ([{"caption": "A dog."}], r"r\.jsonl holds 1 responses without an id, and the dataset has 3 rows"),
         ([{"image_id": 7, "caption": "a"}, {"caption": "b"}], "line 2 has no image_id"),
         ([{"image_id": 7, "response": 3}], "line 1: response is 3; expected the LVLM's text"),
+        (
+            [{"image_id": 7, "response": {"tokens": 3}}],
+            "line 1: response is {'tokens': 3}; expected the LVLM's",
+        ),
+        (
+            [{"image_id": 7, "response": {"choices": [3]}}],
+            "line 1: response is {'choices': .*; expected the LVLM's",
+        ),
+        ([{"image_id": True, "caption": "a"}], "line 1: image_id is True; expected a whole number or a name"),
         ([{"image_id": "x", "caption": "a"}], "line 1: image_id x is not among the 3 rows of the dataset"),
         ([{"image_id": 1.7, "caption": "a"}], "line 1: image_id is 1.7; expected a whole number or a name"),
         (
@@ -64,7 +74,20 @@ def test_bad_responses(scored, rows, message):
         scored(*rows)
 
 
-def test_names_are_as_long_as_they_must_be(tmp_path, json_of):
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"sheet": "a"}, r"names a sheet of an xlsx file, but the responses are .*r\.jsonl"),
+        ({"text_column": "said"}, "under the key said; .*Texts here: caption"),
+        ({"id_column": "nr"}, "No response has the column nr; .* line 1 has image_id, caption"),
+    ],
+)
+def test_options_that_name_what_is_not_there(scored, option, message):
+    with pytest.raises(ValueError, match=message):
+        scored({"image_id": 7, "caption": "A dog."}, **option)
+
+
+def test_names_are_as_long_as_they_must_be(tmp_path, json_of, refused):
     (tmp_path / "labels.json").write_text(json.dumps({7: ["dog"]}))
     files = []
     for place in ("a/x", "b/x", "c", "c/y"):
@@ -79,6 +102,9 @@ def test_names_are_as_long_as_they_must_be(tmp_path, json_of):
         "c/answers",
         "y/answers",
     }
+    assert "Two LVLMs are called 'm'" in refused(
+        *command, "--responses", *(f"m={file}" for file in files[:2])
+    )
 
 
 # What a response says of its row
@@ -93,9 +119,11 @@ def beside(tmp_path):
     file = tmp_path / "coco_pope_random.json"
     dataset = small_datasets.pope_file(file, [(IMAGE, "dog", "yes"), (IMAGE, "cat", "no")])
 
-    def score(more):
-        rows = [{"question_id": 1, "response": "Yes"} | more, {"question_id": 2, "response": "No"}]
-        return halluscope.score("pope", rows, dataset, bootstrap=0)
+    def score(more, **options):
+        rows = more
+        if isinstance(more, dict):
+            rows = [{"question_id": 1, "response": "Yes"} | more, {"question_id": 2, "response": "No"}]
+        return halluscope.score("pope", rows, dataset, bootstrap=0, **options)
 
     return score
 
@@ -109,6 +137,9 @@ def beside(tmp_path):
         ("image_id", "COCO_val2014_000000000008.jpg"),
         ("file_name", "x.jpg"),
         ("image", ["000000000008.jpg"]),
+        ("image", "images%2FCOCO_val2014_000000000008.jpg"),
+        ("image_url", "https://example.org/COCO_val2014_000000000008.jpg"),
+        ("image_url", [{"url": "https://example.org/COCO_val2014_000000000008.jpg"}]),
         ("sampling", "popular"),
         ("category", "popular"),
     ],
@@ -129,13 +160,90 @@ def test_what_contradicts_its_row_is_refused(beside, column, said):
         {"image": [IMAGE]},
         {"image": {"bytes": "..."}},
         {"sampling": "", "category": "animals"},
+        {"sampling": 7},
+        {"image_url": "https://example.org/dog.jpg"},
     ],
 )
 def test_what_agrees_or_says_nothing_is_taken(beside, more):
     assert beside(more)["accuracy"] == 1
 
 
+def test_a_sampling_of_which_nothing_is_there(beside, tmp_path):
+    with pytest.raises(ValueError, match="None of the 2 rows is left.* sampling is 'random'"):
+        beside({}, sampling="popular")
+    both = [tmp_path / "coco_pope_random.json", tmp_path / "coco_pope_popular.json"]
+    small_datasets.pope_file(both[1], [(IMAGE, "cow", "yes"), (IMAGE, "car", "no")])
+    rows = [{"question_id": number, "sampling": "random", "response": "Yes"} for number in (1, 2)]
+    with pytest.raises(ValueError, match="no response is about popular"):
+        halluscope.score("pope", rows, list(map(str, both)), sampling="popular")
+
+
+@pytest.mark.parametrize("states", ["question", "nothing"])
+def test_a_second_column_of_ids_counts_if_something_else_agrees(states, tmp_path):
+    """The first one, named as the dataset names its own, holds ids of the LVLM's script."""
+    file = tmp_path / "coco_pope_random.json"
+    dataset = small_datasets.pope_file(file, [(IMAGE, "dog", "yes"), (IMAGE, "cat", "no")])
+    rows = []
+    for number, thing, text in ((2, "cat", "No"), (1, "dog", "Yes")):
+        rows.append({"question_id": 100 + number, "id": number, "response": text})
+        if states == "question":
+            rows[-1]["question"] = f"Is there a {thing} in the image?"
+    if states == "question":
+        result = halluscope.score("pope", rows, dataset, bootstrap=0)
+        assert (result["accuracy"], result["matched"]) == (1.0, "id")
+    else:
+        with pytest.raises(ValueError, match="question_id 102 is not among the 2 rows"):
+            halluscope.score("pope", rows, dataset, bootstrap=0)
+
+
+@pytest.mark.parametrize("image", ["2_o.jpg", "7_o.jpg"])
+def test_an_address_of_another_image_is_refused(image, tmp_path):
+    dataset = str(small_datasets.build("mmhal", tmp_path))
+    rows = [{"id": number, "image_url": None, "response": "Two dogs."} for number in range(3)]
+    rows[1]["image_url"] = f"https://example.org/{image}"
+    with pytest.raises(ValueError, match=rf"\[1\] .* has the image_url .*{image}.*, but its row .*/1_o\.jpg"):
+        halluscope.score("mmhal", rows, dataset, judge="none")
+
+
+def test_a_file_whose_name_says_another_sampling_is_doubted(beside, tmp_path):
+    beside({})
+    file = tmp_path / "mine_popular.jsonl"
+    file.write_text('{"question_id": 1, "response": "Yes"}\n{"question_id": 2, "response": "No"}')
+    with pytest.warns(UserWarning, match="its name says popular, but the sampling of the dataset is random"):
+        halluscope.score("pope", file, str(tmp_path / "coco_pope_random.json"), bootstrap=0)
+
+
+def test_names_of_prompts_where_there_are_none(scored):
+    with pytest.raises(
+        ValueError, match="names no prompt of throne; expected no name, because it has no other"
+    ):
+        scored({"image_id": 7, "caption": "A dog.", "halluscope_prompt": "short"})
+
+
+def test_a_metric_without_a_dataset_is_not_scored(scored):
+    with pytest.raises(ValueError, match=r"or call get_benchmark\('hqm'\)\.compute"):
+        halluscope.score("hqm", ["Yes"], "pope")
+
+
+def test_a_table_of_pandas(beside):
+    import pandas as pd
+
+    cells = [[1, "Yes", "Yes"], [2, "No", "No"]]
+    table = pd.DataFrame(cells, columns=["question_id", "response", "note"])
+    assert beside(table)["accuracy"] == 1
+    with pytest.raises(ValueError, match="two columns 'response'"):
+        beside(pd.DataFrame(cells, columns=["question_id", "response", "response"]))
+    assert beside([{"question_id": np.int64(1), "response": "Yes"}, {"question_id": "2", "response": "No"}])
+
+
 # Thoughts
+
+
+def test_texts_without_a_mark_where_the_chat_template_begins_the_thought_are_warned_of(scored):
+    """The template's own mark is no part of the responses; one of them never comes to its end."""
+    texts = {7: "It barks.</think>A dog.", 3: "Hm.</think>A dog.", 9: "Is it a cat"}
+    with pytest.warns(UserWarning, match="1 of 3 responses hold no mark of a thought, though most"):
+        scored(*({"image_id": image, "caption": text} for image, text in texts.items()))
 
 
 @pytest.mark.parametrize(

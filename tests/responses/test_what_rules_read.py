@@ -134,6 +134,18 @@ def test_at_least_ten_responses_and_five_percent_count(otherwise, rows, is_said)
     assert not said or f"{otherwise:,} of {rows:,}" in said[0]
 
 
+@pytest.mark.parametrize(("text", "is_said"), [("No", False), ("**No**", True)])
+def test_of_very_many_responses_a_sample_tells_whether_all_are_to_be_read(text, is_said):
+    assert bool(said_by(POPE, [text] * 20_001, ["no"] * 20_001)[1]) == is_said
+
+
+def test_empty_responses_that_a_rule_reads_are_said_too():
+    (said,) = said_by(POPE, [""] * 20, ["yes"] * 20)[1]
+    assert (
+        "20 of 20 responses otherwise" in said and "such as '': yes by 'pope', unreadable by 'strict'" in said
+    )
+
+
 def amber_question(number):
     return {
         "id": 1005 + number,

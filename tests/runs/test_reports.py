@@ -93,5 +93,34 @@ def test_a_report_without_the_run_s_dataset_says_so(described, ran, tmp_path):
     assert "0 images" in said.out and "Without pictures: " in said.err and "--dataset or --images" in said.err
     assert f"{described} images" in ran("report", "run", "--dataset", "elsewhere", "--out", "second.html").out
     small_datasets.build("throne_coco", tmp_path / "datasets")
-    said = ran("report", "run", "--out", "third.html")
-    assert "0 images" in said.out and "was built without images" in said.err
+    for number, words in enumerate(([], ["--dataset", "throne_coco"])):
+        said = ran("report", "run", "--out", f"third{number}.html", *words)
+        assert "0 images" in said.out and "was built without images" in said.err
+
+
+def test_images_that_the_user_names_are_not_there(described, ran, tmp_path):
+    """A file that `score` took as the dataset holds none; a folder may lack some, or all."""
+    ran(*SCORE, "--responses", "mine.jsonl", "--dataset", "throne_coco", "--out", "run")
+    (tmp_path / "labels.json").write_text('{"10": ["dog"]}')
+    (tmp_path / "images").mkdir()
+    report = ["report", "run", "--dataset", "labels.json", "--out"]
+    assert "is a file without images; --images FOLDER names them" in ran(*report, "a.html").err
+    said = ran(*report, "b.html", "--images", "images").err
+    assert "Without pictures: 3 of the 3 images, such as 10, are not in images" in said
+    Image.new("RGB", (8, 8)).save("images/000000000010.jpg")
+    said = ran(*report, "c.html", "--images", "images")
+    assert "2 of the 3 images, such as 20, are not in images" in said.err and "1 images" in said.out
+
+
+def test_a_report_of_runs_about_other_images_shows_each(tmp_path, ran):
+    for name, text, image, objects in (("some", "A dog.", "10", ["dog"]), ("none", "Fog.", "11", [])):
+        (tmp_path / f"{name}.json").write_text(json.dumps({image: text}))
+        (tmp_path / "labels.json").write_text(json.dumps({image: objects}))
+        files = ["--responses", tmp_path / f"{name}.json", "--dataset", tmp_path / "labels.json"]
+        ran(*SCORE, *files, "--out", tmp_path / name)
+    said = ran("report", tmp_path / "some", tmp_path / "none", "--out", tmp_path / "page.html")
+    assert "Not compared: " in said.err and "2 responses" in said.out
+    ran("report", tmp_path / "some", tmp_path / "none", "--figures", tmp_path / "figures")
+    assert (
+        "The models have different rows: some 1, none 1." in (tmp_path / "figures/captions.txt").read_text()
+    )

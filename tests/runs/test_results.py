@@ -67,9 +67,29 @@ def test_several_models(rows, tmp_path):
         halluscope.compare([one, other])
     assert compared["scores"][0]["better"] == "A" and "accuracy" in str(compared)
     assert compared.to_pandas().loc[0, "better"] == "A"
+    assert halluscope.score("pope", tuple(GOOD), rows) == results["C"]
     assert halluscope.verify(tmp_path / "runs") == {str(tmp_path / "runs" / name): [] for name in "ABC"}
     (one / "scores.json").write_text("{}")
     assert "scores.json was changed" in halluscope.verify(one)[str(one)]
+
+
+def test_the_worst_responses_of_few_errors(rows, tmp_path, ran):
+    """A model without an error, and one with one, whose image is named; a page says what was ignored."""
+    one_wrong = [*GOOD[:-1], "No." if ROWS[-1]["answer"] == "yes" else "Yes."]
+    given = {"none": by_id(GOOD), "one": by_id(one_wrong)}
+    halluscope.score("pope", given, rows, out=tmp_path / "runs")
+    said = ran("report", tmp_path / "runs", "--worst", "3").out
+    assert "none: no wrong response of 80" in said and "one: the worst response of 80" in said
+    assert "1. 80 (image 40): wrong" in said and "Is there a cat in the image?" in said
+    odd = [
+        row | {"response": int(row["response"].startswith("Yes")), "sampling": 7} for row in by_id(one_wrong)
+    ]
+    halluscope.score("pope", odd, rows, out=tmp_path / "odd")
+    ran("report", tmp_path / "odd", "--out", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert (
+        "The sampling of 80 responses was ignored" in page and "labels, not texts: 1 and 0 are read" in page
+    )
 
 
 def test_texts_by_id_are_one_model_and_a_name_of_no_file_is_no_text(rows):
@@ -109,6 +129,17 @@ def test_bold_is_the_principal_score_that_is_significantly_better(tmp_path, ran,
         printed = ran(*command, "--responses", *files, "--format", style, *more).out
         assert printed.count(bold) == count, names
         assert printed.count("**" if style == "markdown" else "textbf") == count * (1 + (style == "markdown"))
+
+
+def test_models_that_share_no_row_are_not_compared(rows, tmp_path, ran):
+    rows.save_to_disk(tmp_path / "questions")
+    files = []
+    for name, part in (("first", slice(40)), ("last", slice(40, 80))):
+        files.append(tmp_path / f"{name}.json")
+        files[-1].write_text(json.dumps(by_id(GOOD)[part]))
+    command = ["score", "pope", "--partial", "--dataset", tmp_path / "questions", "--responses", *files]
+    printed = ran(*command, "--format", "latex").out
+    assert "The models are not compared. The runs 'first', 'last' have no row in common" in printed
 
 
 def test_a_loaded_dataset_with_the_authors_columns(tmp_path):

@@ -1,5 +1,6 @@
 """A run is a folder, written completely or not at all, and scored again from its content, for every benchmark."""
 
+import gzip
 import json
 import subprocess
 from dataclasses import replace
@@ -206,6 +207,10 @@ def test_checksums(tmp_path):
     command = ["sha256sum", "--check", "--strict", "SHA256SUMS"]
     assert subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode == 0
     sums = folder / "SHA256SUMS"
+    whole = sums.read_text()
+    sums.write_text(f"{whole}a word\n")
+    assert told(folder) == ["SHA256SUMS was changed"]
+    sums.write_text(whole)
     sums.write_text("\n".join(line for line in sums.read_text().splitlines() if "items" not in line))
     assert told(folder) == ["SHA256SUMS was changed"]
     with pytest.raises(RunError, match="SHA256SUMS was changed"):
@@ -279,15 +284,18 @@ def test_score_and_verify(words, ran, refused):
 
 
 @needs("chair")
-def test_files_that_options_name_are_kept(tmp_path):
+@pytest.mark.parametrize("packed", ["", ".gz"])
+def test_files_that_options_name_are_kept(packed, tmp_path):
     """A user's own synonym list is stored with the run."""
     benchmark = registry.benchmark("chair")
-    words = tmp_path / "synonyms.txt"
-    words.write_text("\n".join(vocabularies.load("coco").classes))
+    words = tmp_path / f"synonyms.txt{packed}"
+    content = "\n".join(vocabularies.load("coco").classes).encode()
+    words.write_bytes(gzip.compress(content) if packed else content)
     options = {"synonyms": str(words), "allow_other_synonyms": True}
     folder = write(made(benchmark, tmp_path, **options), tmp_path / "run")
     words.unlink()
-    assert (folder / "files" / "synonyms").is_file() and told(folder) == []
+    (copy,) = (folder / "files").iterdir()
+    assert copy.name.startswith("synonyms") and copy.name.endswith(packed) and told(folder) == []
     outside = {"synonyms": "../labels.json"}
     change(folder, "run.json", lambda run: {**run, "options": run["options"] | outside})
     assert "is outside the folder" in told(folder)[0]

@@ -65,6 +65,8 @@ def test_the_command_prints_what_python_gets(runs, capsys):
     assert json.loads(capsys.readouterr().out) == expected
     assert cli.main(["table", *words, "--scores", "pope/f1", "--format", "latex"]) == 0
     assert "\\toprule" in capsys.readouterr().out
+    assert cli.main(["table", *words, "--preset", "decoding"]) == 0
+    assert "--preset decoding --format latex` for a paper" in capsys.readouterr().err
     assert cli.main(["table", *words, "--preset", "decodign"]) == 2
     assert "Did you mean 'decoding'?" in capsys.readouterr().err
 
@@ -140,6 +142,11 @@ def test_what_cannot_stand_in_one_column(datasets, tmp_path):
         halluscope.table(first, strict)
     with pytest.raises(RunError, match="Two runs are of POPE by 'yes-man'"):
         halluscope.table(first, again)
+    kinds = [first, strict]
+    for parser in ("lmms-eval", "vlmevalkit"):
+        kinds.append(pope(datasets, tmp_path / parser, parser, "No", parser=parser))
+    with pytest.raises(RunError, match="or make a table of each kind, by the folders of its runs"):
+        halluscope.table(*kinds)
 
 
 def test_bad_arguments(runs):
@@ -149,5 +156,7 @@ def test_bad_arguments(runs):
         halluscope.table(*runs, scores=["chair/chair_i"])
     with pytest.raises(ValueError, match="leave one of them out"):
         halluscope.table(*runs, preset="decoding", scores=["pope/f1"])
+    with pytest.raises(RunError, match="No run is of a benchmark that the preset 'decoding' shows; .* chair"):
+        halluscope.table(runs[2], preset="decoding")
     with pytest.raises(RunError, match="There is no run in nowhere"):
         halluscope.table("nowhere")

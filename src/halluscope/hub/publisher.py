@@ -188,7 +188,8 @@ class Plan:
             parts.append(f"{len(sent)} file{plural} ({_bytes(sum(sent))}) {self._destination()}")
         deleted = list(self.changes.values()).count(DELETED)
         if deleted:
-            parts.append(f"{deleted} are deleted")
+            verb = "are" if deleted > 1 else "is"
+            parts.append(f"{deleted} {verb} deleted")
         release = self.publication.release
         if release:
             fate = "is set" if self.tag else "stays where it is"

@@ -37,8 +37,6 @@ def files_at(path: Path) -> list[Path]:
 
 def is_folder_of_lists(path: Path) -> bool:
     """Whether a folder holds such text files, and nothing else."""
-    if not path.is_dir():
-        return False
     files = list(path.iterdir())
     return bool(files) and all(map(is_answer_list, files))
 

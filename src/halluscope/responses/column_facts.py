@@ -156,8 +156,6 @@ def is_right(text: str, answer: Any) -> bool:
     """Whether a text is the right answer, or one or all of several, but for case, spaces and marks at its ends."""
     if isinstance(answer, str):
         return plain_answer(text) == plain_answer(answer)
-    if not isinstance(answer, list | tuple):
-        return False
     known = {plain_answer(accepted) for accepted in answer if isinstance(accepted, str)}
     if plain_answer(text) in known:
         return True

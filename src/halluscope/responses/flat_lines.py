@@ -38,12 +38,12 @@ def read(file: Path) -> Table | None:
 
 
 def _kinds(line: bytes) -> dict[str, type]:
-    """Return the types of the values in an object; {} if one is neither text, whole number, nor true or false."""
+    """Return the types of the values in an object; {} if one is neither text, whole number, nor true or false, or it
+    cannot be read.
+    """
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
-        return {}
-    if not isinstance(row, dict):
         return {}
     kinds = {name: type(value) for name, value in row.items()}
     return kinds if set(kinds.values()) <= {str, int, bool} else {}
