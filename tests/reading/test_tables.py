@@ -195,6 +195,7 @@ def test_a_cell_that_is_too_long(tmp_path, monkeypatch):
         LimitExceeded, match=r"a\.csv, after line 1: a cell is larger than the limit 'cell' of 10"
     ):
         found(tmp_path / "a.csv", "id,response\n1,A dog on a bed.\n")
+    assert csv.field_size_limit() >= 131072, "csv's limit is the whole process's"
 
 
 def test_one_long_text_in_each_row_of_a_small_parquet_file(tmp_path, monkeypatch):

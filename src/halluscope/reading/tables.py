@@ -193,14 +193,21 @@ class HalfQuoted(BuildError):
     rest = ""  # the text from the row on that has no end
 
 
+def allow_long_cells(longest: int) -> None:
+    """Let csv read cells of so many characters. Its limit is the whole process's, so it is raised, never lowered."""
+    csv.field_size_limit(max(csv.field_size_limit(), min(longest, 2**31 - 1)))
+
+
 def cells(text: str, where: str, separator: str = ",") -> Iterator[list[str]]:
     """Yield the cells of each row of a table in a text; empty lines are skipped."""
     longest = limits.most("cell")
-    csv.field_size_limit(min(longest, 2**31 - 1))
+    allow_long_cells(longest)
     table = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     lines_read = 0
     try:
         for row in table:
+            if row:
+                limits.check("cell", max(map(len, row)), f"{where}, after line {lines_read}: a cell")
             lines_read = table.line_num
             if row:
                 yield row

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from halluscope import limits
 from halluscope.files.opening import read_text
+from halluscope.reading.tables import allow_long_cells
 from halluscope.reporting.tables import interval, percent
 from halluscope.sanitize import short_repr
 from halluscope.stats.samples import Stratum
@@ -161,7 +162,7 @@ def _lines(path: Path) -> list[dict[str, str]]:
     delimiter = ","
     if header.count(";") > header.count(","):
         delimiter = ";"
-    csv.field_size_limit(longest)
+    allow_long_cells(longest)
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     with suppress(csv.Error, TypeError):  # a line with fewer or more cells holds a None
         lines = []
