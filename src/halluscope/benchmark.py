@@ -192,9 +192,8 @@ class Benchmark:
     # its own datasets; a metric without datasets of its own names others in `reads`
     datasets: tuple[Dataset, ...] = ()
     reads: tuple[str, ...] = ()  # the names of datasets of other packages that it is scored on
-    other_datasets: str = (
-        ""  # which files --dataset takes beside built datasets, for the command's help; "" for none
-    )
+    # which files --dataset takes beside built datasets, for the command's help; "" for none
+    other_datasets: str = ""
     # What an LVLM is asked; `QUESTION` stands for the row's own question. Rows without a question may have a
     # column `prompt`, which is asked instead.
     prompt: str = QUESTION

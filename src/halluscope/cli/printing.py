@@ -16,6 +16,10 @@ from halluscope.reporting.tables import Report, to_json
 from halluscope.terminal import say, tell
 
 JSON_HELP = "the same as --format json"
+FORMAT_HELP = (
+    "table: easy to read, shares in percent, as wide as the terminal (80 columns where that is unknown); csv: one "
+    "table with all digits, fractions not in percent, notes on standard error; markdown, latex: to paste"
+)
 
 
 @Parameter(name="*", group=OUTPUT)
@@ -27,9 +31,7 @@ class Output:
         str,
         Parameter(
             choices=FORMATS,
-            help="table: easy to read, shares in percent, as wide as the terminal (80 columns where that is unknown); "
-            "csv: one table with all digits, fractions not in percent, notes on standard error; markdown, latex: "
-            "to paste; json: the full results",
+            help=f"{FORMAT_HELP}; json: the full results",
         ),
     ] = TABLE
     json: Annotated[bool, Parameter(help=JSON_HELP)] = False

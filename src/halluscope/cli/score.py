@@ -24,7 +24,7 @@ from halluscope.cli.parameters import (
     for_name,
 )
 from halluscope.cli.plan import PLAN, plan_judges
-from halluscope.cli.printing import Output, check_output
+from halluscope.cli.printing import FORMAT_HELP, Output, check_output
 from halluscope.cli.responses import chosen, parameters, summary, words_of_judge
 from halluscope.judging import one_verdict
 from halluscope.judging.options import GIVEN
@@ -49,9 +49,7 @@ class ScoreOutput(Output):
         str,
         Parameter(
             choices=(*FORMATS, LINE),
-            help="table: easy to read, shares in percent, as wide as the terminal (80 columns where that is unknown); "
-            "csv: one table with all digits, fractions not in percent, notes on standard error; markdown, latex: "
-            "to paste, with the principal score in bold where one model's is significantly better than each "
+            help=f"{FORMAT_HELP}, with the principal score in bold where one model's is significantly better than each "
             "other's; json: the full results; line: signature and principal score in one line each",
         ),
     ] = TABLE

@@ -55,7 +55,7 @@ def score_folder(
         )
     check_new(out)
     groups, left_out = groups_of(responses, judge, out)
-    scored = []
+    commands_of: list[tuple[Group, list[str]]] = []
     for group in groups:
         words = words_of(group, groups, responses, out)
         if DATASET in words:
@@ -65,15 +65,14 @@ def score_folder(
             )
             left_out[reason] = [str(file.relative_to(responses)) for file in group.files]
         else:
-            scored.append(group)
-    if not scored:
+            commands_of.append((group, words))
+    if not commands_of:
         tell_left_out(left_out)
         raise ValueError(
             f"No file in {one_line(responses)} could be scored, so {one_line(out)} was not written."
         )
     failed = []
-    for group in scored:
-        words = words_of(group, groups, responses, out)
+    for group, words in commands_of:
         say(f"{typed(words)}\n")
         try:
             commands.run(words, words)
@@ -84,11 +83,11 @@ def score_folder(
     tell_left_out(left_out)
     if failed:
         others = ""
-        if len(failed) < len(scored):
+        if len(failed) < len(commands_of):
             others = f" `{typed(['table', str(out)])}` shows the others."
         raise ValueError(
-            f"{len(failed)} of {len(scored)} benchmarks were not scored: {', '.join(failed)}. Once what the messages "
-            f"name is mended, type the commands above again.{others}"
+            f"{len(failed)} of {len(commands_of)} benchmarks were not scored: {', '.join(failed)}. Once what the "
+            f"messages name is mended, type the commands above again.{others}"
         )
     tell(f"Next: `{typed(['table', str(out)])}` puts all models into one table.")
 

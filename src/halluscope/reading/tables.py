@@ -206,8 +206,9 @@ def cells(text: str, where: str, separator: str = ",") -> Iterator[list[str]]:
     lines_read = 0
     try:
         for row in table:
-            if row:
-                limits.check("cell", max(map(len, row)), f"{where}, after line {lines_read}: a cell")
+            longest_here = max(map(len, row), default=0)
+            if longest_here > longest:
+                limits.check("cell", longest_here, f"{where}, after line {lines_read}: a cell")
             lines_read = table.line_num
             if row:
                 yield row

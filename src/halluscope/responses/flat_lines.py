@@ -38,9 +38,7 @@ def read(file: Path) -> Table | None:
 
 
 def _kinds(line: bytes) -> dict[str, type]:
-    """Return the types of the values in an object; {} if one is neither text, whole number, nor true or false, or it
-    cannot be read.
-    """
+    """Return the types of an object's values; {} if one is no text, whole number, true or false, or cannot be read."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):

@@ -73,30 +73,27 @@ def by_id(case: Case, columns: Sequence[str]) -> Pairs:
     theirs = list(columns) + sets
     ours = list(identity.id) + sets
     keys = _keys(case, theirs, ours, case.wanted)
-    answered = _answered(keys)
-    if answered is None:
+    if len(set(keys.rows)) < len(keys.rows):
         return _by_id_and_order(case, theirs, keys)
+    way = " and ".join(theirs)
+    count = len(case.wanted)
     if keys.responses == keys.rows:
-        way = " and ".join(theirs)
-        return agreeing(case, way, case.wanted, answered, len(case.wanted))
+        return agreeing(case, way, case.wanted, list(range(count)), count)
+    answered = _answered(keys)
     _check_ids(case, theirs, ours, keys, answered)
     places = [place for place, number in enumerate(answered) if number != NOWHERE]
     if not identity.partial_ok:
         places.sort(key=answered.__getitem__)
     rows = [case.wanted[answered[place]] for place in places]
-    pairs = agreeing(case, " and ".join(theirs), rows, places, len(case.wanted))
-    if not identity.partial_ok and len(rows) < len(case.wanted):
-        check_none_missing(case, missing(case, case.wanted, rows), len(case.wanted))
+    pairs = agreeing(case, way, rows, places, count)
+    if not identity.partial_ok and len(rows) < count:
+        check_none_missing(case, missing(case, case.wanted, rows), count)
     return pairs
 
 
-def _answered(keys: "Keys") -> list[int] | None:
-    """Return the number of the row that each response is about, or `NOWHERE`; None if two rows have one key."""
+def _answered(keys: "Keys") -> list[int]:
+    """Return the number of the row that each response is about, or `NOWHERE`."""
     numbers = dict(zip(keys.rows, range(len(keys.rows)), strict=True))
-    if len(numbers) < len(keys.rows):
-        return None
-    if keys.responses == keys.rows:
-        return list(range(len(keys.rows)))
     return [numbers.get(key, NOWHERE) for key in keys.responses]
 
 
