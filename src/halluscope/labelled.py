@@ -161,10 +161,6 @@ class LabelledRows(RowsMetric, Labelled):
 
     # The dataset's rows
 
-    def inputs(self, rows: Sequence[Any]) -> dict[str, Any]:
-        """Return the arguments of `compute` for rows."""
-        return {"references": rows}
-
     def questions(self, references: Sequence[Any]) -> Questions:
         """Return the rows, checked, with their right answers."""
         rows = self.read_all(references)

@@ -21,7 +21,7 @@ from halluscope.benchmarks.hallusionbench.layout import (
     is_counted,
 )
 from halluscope.benchmarks.hallusionbench.options import HallusionBenchOptions
-from halluscope.benchmarks.hallusionbench.reading import OURS, RULES
+from halluscope.benchmarks.hallusionbench.reading import OUR_RULE, RULES
 from halluscope.judged import SPEAKS, Adds, Judged, by_cluster, mean_of, speakers
 from halluscope.judging.verdicts import UNREAD_REPLY, Criterion
 from halluscope.metric import Scores
@@ -118,7 +118,7 @@ image (visual illusion)?
     )
     judges = Judges(
         "verdicts",
-        default=OURS.name,
+        default=OUR_RULE.name,
         rules=tuple(RULES),
         published="GPT-4, in a version of 2023 that is retired and can no longer be asked, and two of them by people",
     )
@@ -129,7 +129,7 @@ image (visual illusion)?
 
     # The dataset's rows
 
-    def inputs(self, rows: Sequence[Question], *, responses: str = "") -> dict[str, Any]:  # type: ignore[override]
+    def inputs(self, rows: Sequence[Question]) -> dict[str, Any]:  # type: ignore[override]
         """Return the arguments of `compute` for rows; no file of verdicts is read."""
         return {"references": rows}
 
@@ -176,11 +176,9 @@ image (visual illusion)?
             for name, adds in adds_of(rows.layout, verdicts).items():
                 by_repeat.setdefault(name, []).append(by_cluster(adds, every, cluster))
             by_repeat.setdefault(MEAN_WORDS, []).append(words)
-        counts = {}
-        for name in list(self.scores) + list(by_repeat):  # the declared ones first
-            if name in by_repeat:
-                counts[name] = np.stack(by_repeat[name], axis=1)
-        return Tables(counts)
+        in_order = [name for name in self.scores if name in by_repeat]
+        in_order += [name for name in by_repeat if name not in self.scores]
+        return Tables({name: np.stack(by_repeat[name], axis=1) for name in in_order})
 
     # What else a result holds
 
@@ -249,10 +247,9 @@ def digest_of(rows: Scored, readings: Judgement) -> str:
 
 def reader_of(kind: str, options: HallusionBenchOptions) -> ReadReply:
     """Return what reads the texts that a user gives, as replies to a prompt."""
-    words = list(asking.CODES[kind])
     if options.reads_officially:
-        return lambda reply: asking.read_officially(reply, words)
-    as_they_are = {word: word for word in words}
+        return lambda reply: asking.read_officially(reply, kind)
+    as_they_are = {word: word for word in asking.CODES[kind]}
     return lambda reply: asking.read(reply, as_they_are)
 
 
