@@ -55,6 +55,17 @@ def test_humblebench_by_hand():
     assert scores["images"] == 5  # without file names, each question has its own image
 
 
+@pytest.mark.parametrize("letter", "ABCDE")
+def test_every_letter_is_read_from_the_same_sentences(letter):
+    texts = [
+        f"The answer is {letter} because the mug is red.",
+        f"{letter} is correct.",
+        f"Answer: '{letter}'",
+    ]
+    rows = [{"type": "Attribute", "label": letter}] * 3
+    assert humblebench.compute(texts, rows, parser="strict")["accuracy"] == 1
+
+
 def test_the_signature_names_what_the_model_was_shown():
     rows, texts = [{"type": "Object", "label": "E"}] * 3, ["E", "A", "E"]
     common, noise = (humblebench.compute(texts, rows, setting=setting) for setting in ("common", "noise"))
@@ -113,7 +124,20 @@ def test_answers_about_other_images_are_scored_by_what_they_state(tmp_path):
         halluscope.score("dash_b", written(tmp_path, rows[::-1]), folder)
 
 
-@pytest.mark.parametrize("content", [["10.jpg"], {"coco": ["10.jpg"]}, {"coco": {"kite": [10]}}])
+def test_rows_have_the_same_ids_whichever_list_is_named_first(tmp_path):
+    """Responses may state nothing but the id of the built dataset, where images without the object come first."""
+    for half, image in (("neg", "10.jpg"), ("pos", "20.jpg")):
+        (tmp_path / f"dash_benchmark_{half}.json").write_text(json.dumps({"coco": {"kite": [image]}}))
+    responses = [{"question_id": 0, "response": "no"}, {"question_id": 1, "response": "yes"}]
+    lists = [str(tmp_path / name) for name in LISTS]
+    for dataset in (lists, lists[::-1]):
+        assert halluscope.score("dash_b", responses, dataset)["accuracy"] == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [["10.jpg"], {"coco": ["10.jpg"]}, {"coco": {"kite": [10]}}, {"coco": {"kite": "10.jpg"}}],
+)
 def test_another_list_of_dash_b_is_refused(content, tmp_path):
     (tmp_path / "dash_benchmark_neg.json").write_text(json.dumps(content))
     with pytest.raises(BuildError, match="expected an object of sources, each with objects and file names"):

@@ -154,7 +154,7 @@ is read as a letter by a rule.
         return Tables(counts)
 
     def score(self, rows: Questions, sums: Counts, options: HumbleBenchOptions) -> Scores:
-        """Also return the mean of the recalls of the letters that are right answers, and what a guess expects of it."""
+        """Also return the share of exact E, the mean recall of the letters that are right answers, and a guess's."""
         scores = super().score(rows, sums, options)
         exact = sums[EXACT]
         scores["e_accuracy"] = ratio(exact[:, 0], exact[:, 1])
