@@ -253,25 +253,20 @@ def reader_of(kind: str, options: HallusionBenchOptions) -> ReadReply:
     return lambda reply: asking.read(reply, as_they_are)
 
 
-def scored_of(
-    questions: Sequence[Question],
-    verdicts: Mapping[str, Any],
-    options: HallusionBenchOptions,
-) -> tuple[list[int], Scored]:
-    """Return the rows that the protocol counts, and their questions with the verdicts that a user gives."""
-    rows = [row for row, question in enumerate(questions) if is_counted(question, options.protocol)]
-    by_kind: dict[str, Given] = {}
-    for kind, values in verdicts.items():
-        if values is not None:
-            words = asking.CODES[kind]
-            key = options.key_of(options.prompts_of_texts)
-            of_all = given(kind, values, len(questions), words, read=reader_of(kind, options), key=key)
-            by_kind[kind] = of_all.among(rows)
+def counted_rows(questions: Sequence[Question], protocol: str) -> list[int]:
+    """Return the rows that a protocol counts."""
+    rows = [row for row, question in enumerate(questions) if is_counted(question, protocol)]
     if not rows:
         raise ValueError(
-            f"No question has a visual, and the protocol {options.protocol!r} counts only those that have one."
+            f"No question has a visual, and the protocol {protocol!r} counts only those that have one."
         )
-    return rows, Scored([questions[row] for row in rows], by_kind)
+    return rows
+
+
+def given_of(kind: str, values: Any, rows: int, options: HallusionBenchOptions) -> Given:
+    """Return the verdicts of a kind that a user gives on all rows."""
+    key = options.key_of(options.prompts_of_texts)
+    return given(kind, values, rows, asking.CODES[kind], read=reader_of(kind, options), key=key)
 
 
 def chance(references: Iterable[Any], protocol: str = OFFICIAL) -> dict[str, float]:
@@ -333,5 +328,10 @@ def compute(
     responses, references = paired(predictions, references)
     chosen = METRIC.chosen(options)
     questions = QUESTIONS.read_all(references)
-    rows, scored = scored_of(questions, {CORRECTNESS: correctness, SAME: same}, chosen)
+    rows = counted_rows(questions, chosen.protocol)
+    verdicts = {}
+    for kind, values in ((CORRECTNESS, correctness), (SAME, same)):
+        if values is not None:
+            verdicts[kind] = given_of(kind, values, len(questions), chosen).among(rows)
+    scored = Scored([questions[row] for row in rows], verdicts)
     return METRIC.evaluate([responses[row] for row in rows], scored, chosen)
