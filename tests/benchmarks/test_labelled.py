@@ -114,6 +114,24 @@ def test_answers_are_found_by_file_and_object_in_any_order(tmp_path):
     assert halluscope.score("dash_b", some, folder, partial=True)["accuracy"] == 1 / 2
 
 
+def test_the_question_of_the_authors_script_is_the_same_as_that_of_their_readme(tmp_path):
+    """The script puts a question mark where the README has a full stop; their dataset on the Hub has other columns."""
+    folder = small_datasets.build("dash_b", tmp_path)
+    rows = dash_b.METRIC.load([str(folder)])
+    asked, on_the_hub = [], []
+    for row in rows:
+        question = f"Can you see a {row.object} in this image? Please answer only with yes or no."
+        asked.append({"question_id": row.question_id, "prompt": question, "response": row.answer})
+        about = {"dataset": row.source, "object": row.object, "answer": row.answer, "img_id": row.file_name}
+        on_the_hub.append(about | {"question_id": row.question_id, "question": question})
+    assert halluscope.score("dash_b", asked, folder)["accuracy"] == 1
+    (tmp_path / "hub.json").write_text(json.dumps(on_the_hub))
+    result = halluscope.score("dash_b", asked, str(tmp_path / "hub.json"), per_question=True)
+    assert [row["source"] for row in result["per_question"]] == [row.source for row in rows]
+    with pytest.raises(ValueError, match="but its row in the dataset has 'Can you see a"):
+        halluscope.score("dash_b", [one | {"prompt": "Can you see an owl?"} for one in asked], folder)
+
+
 def test_answers_about_other_images_are_scored_by_what_they_state(tmp_path):
     folder = small_datasets.build("dash_b", tmp_path)
     rows = answers(dash_b.METRIC.load([str(folder)]), object_name="kite")

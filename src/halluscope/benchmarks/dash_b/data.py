@@ -36,7 +36,7 @@ class Questions(Rows[Question]):
     file = "the authors' answers"
     id = "question_id"
     needed = ("question_id", "file_name", "source", "object", "question", "answer")
-    upstream = {"file_name": "img_id", "object": "object_name", "answer": "gt"}
+    upstream = {"file_name": "img_id", "source": "dataset", "object": "object_name", "answer": "gt"}
     marker = "img_id"
 
     def parse(self, row: Fields) -> Question:
