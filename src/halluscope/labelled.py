@@ -155,8 +155,8 @@ class LabelledRows(RowsMetric, Labelled):
 
     # In what benchmarks differ
 
-    def rows_expected(self, rows: Questions, options: Any) -> int | None:
-        """Return how many rows published scores are about; None if that is not known."""
+    def rows_expected(self, rows: Questions) -> int:
+        """Return how many rows published scores are about."""
         return self.rows_published
 
     # The dataset's rows
@@ -213,9 +213,7 @@ class LabelledRows(RowsMetric, Labelled):
         result: dict[str, Any],
         options: Any,
     ) -> None:
-        expected = self.rows_expected(rows, options)
-        if expected is not None:
-            warn_of_a_part(len(rows), expected)
+        warn_of_a_part(len(rows), self.rows_expected(rows))
         super().warn(texts, rows, readings.answers, result, options)
 
     def facts(

@@ -55,6 +55,31 @@ def test_humblebench_by_hand():
     assert scores["images"] == 5  # without file names, each question has its own image
 
 
+def of_the_authors(number, label, prediction):
+    """Return a row as the authors' script writes it, about one of two images."""
+    image = {"bytes": None, "path": f"/data/images/{number // 2}.jpg"}
+    row = {"label": label, "question": "What is it?\nA. red\nE. None of the above", "type": "Object"}
+    return row | {"image": image, "question_id": number, "prediction": prediction}
+
+
+def test_rows_as_the_authors_script_writes_them_say_which_image_they_are_about(tmp_path):
+    rows = [of_the_authors(number, label, "A") for number, label in enumerate("ABEA")]
+    file = tmp_path / "mine.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    result = halluscope.score("humblebench", file, file)
+    assert (result["accuracy"], result["questions"], result["images"]) == (1 / 2, 4, 2)
+
+
+def test_without_the_right_choice_e_is_right_whatever_the_label(tmp_path):
+    """The authors' script takes the right choice away, and writes the label E; the dataset has the old label."""
+    texts = ["A", "E", "E", "The answer is E"]
+    rows = [of_the_authors(number, label, "") for number, label in enumerate("ABEA")]
+    result = humblebench.compute(texts, rows, setting="e-only")
+    assert (result["accuracy"], result["e_accuracy"]) == (3 / 4, 2 / 4)
+    with pytest.warns(UserWarning, match="4 questions are scored; expected the benchmark's 22,831"):
+        humblebench.compute(texts, [row | {"label": "E"} for row in rows], setting="e-only")
+
+
 @pytest.mark.parametrize("letter", "ABCDE")
 def test_every_letter_is_read_from_the_same_sentences(letter):
     texts = [

@@ -161,7 +161,7 @@ existence, count, position and color.
 
     # The dataset's rows
 
-    def rows_expected(self, rows: Questions, options: MmeOptions) -> int:
+    def rows_expected(self, rows: Questions) -> int:
         """Return how many rows the subtasks have that were answered: each may be scored alone."""
         answered = {row.subtask for row in rows}
         return sum(SUBTASKS[subtask] for subtask in answered)
