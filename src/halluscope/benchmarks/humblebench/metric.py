@@ -194,11 +194,11 @@ def compute(predictions: Sequence[str], references: Sequence[Any], **options: An
     Returns:
         `accuracy` and `accuracy/<type>`; `balanced_accuracy`, the mean of the letters' recalls (`recall/<letter>`);
         `e_accuracy`, among the questions whose right answer is E the share of responses that are exactly "E"; `chance`,
-        the accuracy of a guess (NaN with "e-only"). `unreadable` is the share of responses that the parser cannot read, which are wrong.
-        Scores are fractions in [0, 1], NaN where undefined. Also `questions`, `images`; `mean_words`, the mean length
-        of the responses; `thoughts`, how many responses held thoughts that were removed; `unfinished_thoughts`, how
-        many are a thought without an end; `signature`; `interval` with a bootstrap, which leaves out one image at a
-        time; and `per_question` if requested.
+        the accuracy of a guess (NaN with "e-only"). `unreadable` is the share of responses that the parser cannot read,
+        which are wrong. Scores are fractions in [0, 1], NaN where undefined. Also `questions`, `images`; `mean_words`,
+        the mean length of the responses; `thoughts`, how many responses held thoughts that were removed;
+        `unfinished_thoughts`, how many are a thought without an end; `signature`; `interval` with a bootstrap, which
+        leaves out one image at a time; and `per_question` if requested.
 
     Raises:
         ValueError: for any bad input.
