@@ -8,8 +8,9 @@ from halluscope.reading.fields import Fields
 from halluscope.reading.rows import Row, Rows
 from halluscope.responses.image_urls import file_in
 
-# Of the table on the Hub, and of the one before it, about which the authors' logs of two settings are
+# The first three are those of the table on the Hub; the authors' logs of "common" and "noise" have others
 TYPES = ("Relation", "Attribute", "Object", "Category", "Location", "Weather")
+NOISE = "noise_image.png"  # shown with all questions in the setting "noise", whichever image they are about
 LETTERS = ("A", "B", "C", "D", "E")  # of the choices; E is "none of the above"
 
 
@@ -51,6 +52,6 @@ def file_of(image: Any) -> str | None:
     path = image
     if isinstance(image, Mapping):
         path = image.get("path")
-    if not isinstance(path, str) or not path:
+    if not isinstance(path, str) or not path or file_in(path) == NOISE:
         return None
     return file_in(path)
