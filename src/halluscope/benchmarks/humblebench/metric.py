@@ -4,6 +4,7 @@ A named rule reads each response as a letter.
 """
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -165,6 +166,23 @@ is read as a letter by a rule.
 
     def refusals(self, rows: Questions, total: Counts, options: HumbleBenchOptions) -> dict[str, str]:
         return {"chance": "It depends on no response."}
+
+    def warn(
+        self,
+        texts: Sequence[str],
+        rows: Questions,  # type: ignore[override]
+        readings: ReadResponses,
+        result: dict[str, Any],
+        options: HumbleBenchOptions,
+    ) -> None:
+        super().warn(texts, rows, readings, result, options)
+        without_image = sum(row.file_name is None for row in rows)
+        if options.bootstrap and without_image:
+            warnings.warn(
+                f"{without_image:,} of the {len(rows):,} questions do not say which image they are about (file_name): "
+                "intervals take each for an image of its own, so they are too narrow.",
+                stacklevel=3,
+            )
 
     def signed(self, rows: Questions, readings: ReadResponses, options: HumbleBenchOptions) -> dict[str, Any]:
         signed = {}
