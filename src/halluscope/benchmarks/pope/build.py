@@ -157,7 +157,7 @@ def counts(rows: Sequence[Any]) -> dict[str, Any]:
     return {
         "rows": len(rows),
         "pairs": len(unique),
-        "images": len({row.file_name for row in rows}),
+        "images": len({row.image for row in rows}),
         "objects": len({row.object for row in rows}),
         "irregular": breaks,
     }
@@ -173,14 +173,15 @@ def irregular(questions: Sequence[ObjectQuestion]) -> dict[str, list[int]]:
     import pandas as pd
 
     rows = pd.DataFrame([vars(question) for question in questions], columns=COLUMNS)
-    rows["block"] = (rows["file_name"] != rows["file_name"].shift()).cumsum()
+    rows["image"] = [question.image for question in questions]
+    rows["block"] = (rows["image"] != rows["image"].shift()).cumsum()
     rows["yes"] = rows["answer"] == "yes"
     blocks = rows.groupby("block")
     objects = rows.groupby(["block", "object"])
     size = blocks["yes"].transform("size")
     is_yes_next = blocks.cumcount() % 2 == 0
     rows["in_turn"] = (size % 2 == 0) & (rows["yes"] == is_yes_next)
-    is_apart = rows.groupby("file_name")["block"].transform("nunique") > 1
+    is_apart = rows.groupby("image")["block"].transform("nunique") > 1
     broken = {
         "rows": (size != size.head(1).sum()) | is_apart,
         "balance": 2 * blocks["yes"].transform("sum") != size,
