@@ -158,6 +158,7 @@ existence, count, position and color.
     labels = ("no", "yes")  # in the order of the parsers' numbers
     rules = RULES
     recalls = ()
+    whole = "both questions about an image"  # what is scored only together
 
     # The dataset's rows
 
@@ -165,8 +166,6 @@ existence, count, position and color.
         """Return how many rows the subtasks have that were answered: each may be scored alone."""
         answered = {row.subtask for row in rows}
         return sum(SUBTASKS[subtask] for subtask in answered)
-
-    whole = "both questions about an image"
 
     def set_of(self, row: Question) -> str:
         """Return a question's set, which is answered whole or not at all."""

@@ -29,6 +29,7 @@ from halluscope.mentions.reading import CaptionReader
 from halluscope.mentions.synonyms import allow_other_option, check_allow_other
 from halluscope.metric import Scores
 from halluscope.options import check_effect, option, takes, usual_values
+from halluscope.paths import path_of
 from halluscope.reading.words import readers
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.sanitize import encodable
@@ -231,7 +232,7 @@ The headline is the share of descriptions with a hallucinated object, among thos
         if objects is None:
             return {"references": rows}
         if isinstance(objects, str | Path):
-            objects = read_names(Path(objects), [row.image_id for row in rows])
+            objects = read_names(path_of(objects), [row.image_id for row in rows])
         return {"references": rows, "objects": objects}
 
     def known(self, questions: Sequence[str]) -> tuple[str, str, bool] | None:

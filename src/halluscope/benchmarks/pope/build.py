@@ -35,11 +35,14 @@ from halluscope.building.fetch import Fetched, sha256_of
 from halluscope.building.output import Order, Table
 from halluscope.errors import BuildError
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
-from halluscope.options import Option
+from halluscope.options import Option, check_effect
 from halluscope.paths import path_of
 from halluscope.reading.coco import CocoTable, read_annotations
 
 CONFIGS = ("coco", "aokvqa", "gqa")
+
+# How new questions are drawn, unless a user says otherwise
+DRAW = {"images_count": 500, "objects": 3, "seed": 0}
 
 FEATURES = Features(
     {
@@ -202,22 +205,32 @@ def make(
     *,
     configs: Sequence[str] = CONFIGS,
     from_annotations: Path | None = None,
-    images_count: int = 500,
-    objects: int = 3,
-    seed: int = 0,
+    images_count: int = DRAW["images_count"],
+    objects: int = DRAW["objects"],
+    seed: int = DRAW["seed"],
 ) -> Path:
     """Build pope."""
     source = order.source
-    if source is not None and from_annotations is not None:
-        raise BuildError(
-            f"--source {source} and --from-annotations {from_annotations} are given; expected one of them: the "
-            "official questions, or new ones."
-        )
     if from_annotations is not None:
+        if source is not None:
+            raise BuildError(
+                f"--source {source} and --from-annotations {from_annotations} are given; expected one of them: the "
+                "official questions, or new ones."
+            )
+        check_no_config(configs)
         return make_new(order, from_annotations, images_count, objects, seed)
+    drawn = {"images_count": images_count, "objects": objects, "seed": seed}
+    check_effect(drawn, drawn, "no new questions are made, which takes --from-annotations", usual=DRAW)
     if source is not None and source.is_file():
+        check_no_config(configs)
         return make_version(order, source)
     return make_official(order, configs)
+
+
+def check_no_config(configs: Sequence[str]) -> None:
+    """Refuse configs of the official questions, which are not built."""
+    why = "only the official questions have configs"
+    check_effect({"configs": configs}, ["configs"], why, usual={"configs": CONFIGS})
 
 
 def make_new(order: Order, annotations: Path, images: int, objects: int, seed: int) -> Path:
