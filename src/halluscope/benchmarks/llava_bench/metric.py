@@ -42,17 +42,12 @@ from halluscope.stats.beta import student_quantile
 from halluscope.stats.intervals import AMOUNT, Counts, Range
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.tallies import Bools
-from halluscope.validation import kind, paired
+from halluscope.validation import paired
 
 SCORE = "score"
 MODEL_MEAN = "model_mean"
 REFERENCE_MEAN = "reference_mean"
 ORDER = "order"  # in a result: what the order of the answers moves
-
-
-def check_rule(path: Any) -> None:
-    """Check the path of the authors' rule.json."""
-    kind("rule", path, str | Path | None, "the path of LLaVA's rule.json, or None")
 
 
 @dataclass(frozen=True)
@@ -73,7 +68,8 @@ class LLaVABenchOptions(JudgedOptions):
         None,
         "LLaVA's rule.json, which holds the authors' words for --prompts authors",
         about="LLaVA's rule.json, with the authors' words: prompts=\"authors\" asks in them, and they are checked",
-        check=check_rule,
+        kinds=str | Path | None,
+        what="the path of LLaVA's rule.json, or None",
         metavar="FILE",
     )
     both_orders: bool = option(

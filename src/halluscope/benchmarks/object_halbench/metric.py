@@ -35,7 +35,7 @@ from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.sanitize import encodable
 from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats, ratio
-from halluscope.validation import kind, listed, paired, texts, warn_of_a_part
+from halluscope.validation import listed, paired, texts, warn_of_a_part
 
 RULES = "rules"
 
@@ -54,11 +54,6 @@ def check_reader(name: Any) -> None:
     readers.check(name, readers.NOUNS)
 
 
-def check_script(path: Any) -> None:
-    """Check the path of the authors' script."""
-    kind("script", path, str | Path | None, "the path of the authors' eval_gpt_obj_halbench.py, or None")
-
-
 @dataclass(frozen=True)
 class ObjectHalBenchOptions(JudgedOptions):
     """The options of Object HalBench's metric."""
@@ -75,7 +70,8 @@ class ObjectHalBenchOptions(JudgedOptions):
         None,
         "the authors' eval_gpt_obj_halbench.py, which holds their words for --prompts authors; it is read, never run",
         about='the authors\' eval_gpt_obj_halbench.py: prompts="authors" asks in its words, and they are checked',
-        check=check_script,
+        kinds=str | Path | None,
+        what="the path of the authors' eval_gpt_obj_halbench.py, or None",
         metavar="FILE",
     )
     synonyms: str | Path | None = option(

@@ -101,7 +101,8 @@ class PopeOptions(Options):
         own = own_convention(self.parser)
         if self.parser not in READ_ALL or self.convention_name == own:
             return
-        if self.counting.yes_of_labels == CONVENTIONS[own].yes_of_labels:
+        moves_yes_ratio = self.counting.yes_of_labels != CONVENTIONS[own].yes_of_labels
+        if not moves_yes_ratio:
             why = f"the parser {self.parser!r} reads every response as yes or no, so none is counted by a convention"
             check_effect({"convention": self.convention}, ["convention"], why)
 
@@ -128,8 +129,9 @@ class Groups:
         """Group rows by a value, in this order of the values; without values, all rows are one group."""
         if values is None:
             return cls([None], np.zeros(rows, dtype=np.int64))
-        present = dict.fromkeys(values)
-        names = [name for name in order if name in present] or list(present)
+        names = list(dict.fromkeys(values))
+        if order:
+            names = [name for name in order if name in names]
         numbers = {name: number for number, name in enumerate(names)}
         return cls(names, np.fromiter((numbers[value] for value in values), np.int64, rows))
 
