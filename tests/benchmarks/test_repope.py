@@ -111,7 +111,7 @@ def test_models_with_other_samplings_are_ranked_where_they_can_be(built, tmp_pat
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["a", "pope", "random", "5", "100.0", "80.0", "-20.0", "1", "1"] in rows
     assert ["b", "pope", "popular", "5", "100.0", "80.0", "-20.0", "1", "1"] in rows
-    assert ["c", "pope", "popular", "5", "-", "-", "-"] in rows
+    assert ["c", "pope", "popular", "5", "-", "-", "-", "-", "-"] in rows
 
 
 # The real files
