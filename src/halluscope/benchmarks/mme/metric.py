@@ -4,7 +4,7 @@ A named rule reads each response as yes, no or neither. An image counts twice: f
 right.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -175,6 +175,14 @@ existence, count, position and color.
         if row.subtask in HALLUCINATION:  # their images are COCO's, and some are in two subtasks
             return row.file_name.rpartition("/")[2]
         return row.file_name
+
+    def sizes(self, rows: Iterable[Question]) -> dict[str, int]:
+        """Return how many questions are scored, and how many images they are about, as the authors count them.
+
+        An image of COCO that is in two subtasks is two images, though intervals leave it out as one.
+        """
+        files = [row.file_name for row in rows]
+        return {"questions": len(files), "images": len(set(files))}
 
     def identity(self, row: Question) -> tuple[Any, ...]:
         return (row.subtask, row.file_name, row.question, row.answer)
