@@ -65,7 +65,7 @@ class Occurrences:
     together: NDArray[np.int64]  # in how many images two classes are: [classes, classes]
 
 
-def draw(coco: CocoTable, images: int = 500, objects: int = 3, seed: int = 0) -> list[ObjectQuestion]:
+def draw(coco: CocoTable, images: int, objects: int, seed: int) -> list[ObjectQuestion]:
     """Make new questions: 2 x `objects` per image, with answers yes and no in turn, for each of the three samplings."""
     check_at_least_one("images", images)
     check_at_least_one("objects", objects)

@@ -386,12 +386,13 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
 
     def _questions(self, rows: Questions, readings: Answers, options: PopeOptions) -> list[dict[str, Any]]:
         """Return how each response was read, and what it adds to the scores that are means."""
-        known: dict[tuple[str, int], dict[str, Any]] = {}
+        # of up to a million rows only a few differ, so each of these is made once
+        question_of: dict[tuple[str, int], dict[str, Any]] = {}
         for label in LABELS:
             for answer in set(readings.tolist()):
-                known[label, answer] = self._question(label, self.word_of(answer), options)
+                question_of[label, answer] = self._question(label, self.word_of(answer), options)
         pairs = zip(rows.answers, readings.tolist(), strict=True)
-        return [dict(known[pair]) for pair in pairs]
+        return [dict(question_of[pair]) for pair in pairs]
 
     def _question(self, label: str, reading: str | None, options: PopeOptions) -> dict[str, Any]:
         """Return how a response was read, and what it adds to the scores that are means."""
