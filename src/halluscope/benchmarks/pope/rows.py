@@ -106,7 +106,7 @@ def plain(text: str) -> str:
 
 
 def load(sources: Sequence[str]) -> list[ObjectQuestion | LeftOut]:
-    """Read questions from files of POPE's or RePOPE's authors (their names say which), or from built datasets.
+    """Read questions from files of POPE's or RePOPE's authors, or from built datasets.
 
     RePOPE's include those that it left out (`LeftOut`), in POPE's order, so responses to all of POPE's questions fit.
     """
