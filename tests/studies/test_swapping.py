@@ -64,8 +64,8 @@ def test_equal_rankings_have_no_interval_without_a_width(tmp_path, judged, ran, 
         judged(judge, "b", range(7))
     command = ["study", "swap", tmp_path / "old", tmp_path / "new", "--scores", "main_hal", "--bootstrap"]
     assert "rankings is 1.00, as in every resample" in ran(*command, "50").out
-    assert "rankings is 1.00\n" in ran(*command, "0").out
-    (ranks,) = json_of(*command, "0")["ranks"]
+    assert "rankings is 1.00\n" in ran(*command, "1").out
+    (ranks,) = json_of(*command, "1")["ranks"]
     assert ranks["tau"] == {"value": 1, "low": None, "high": None}
 
 
