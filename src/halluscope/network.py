@@ -20,7 +20,8 @@ def hub_or_cache() -> Iterator[bool]:
     import datasets
     from huggingface_hub import constants
 
-    has_proxy = not {"https", "all"}.isdisjoint(getproxies())
+    proxies = getproxies()
+    has_proxy = "https" in proxies or "all" in proxies
     if constants.HF_HUB_OFFLINE or has_proxy or _answers():
         yield True
         return

@@ -44,7 +44,7 @@ def fetch(
     Args:
         source: the source.
         option: the option by which the user names it, for messages.
-        user_path: the file, its zip, or a folder that holds it; None downloads it.
+        user_path: the file, its zip, or a folder that holds one of them; None downloads it.
         cache: the folder that keeps downloads; None is the user's cache.
         subset: whether a file of other content than the published one will do.
 
@@ -53,6 +53,8 @@ def fetch(
     """
     if user_path is None:
         user_path = download(source, option, cache)
+    elif source.member:
+        user_path = _archive_in(user_path, source.url, source.member) or user_path
     path = _locate(source, option, user_path)
     is_folder = path.is_dir()
     if is_folder and user_path.is_dir():
@@ -105,6 +107,15 @@ def download(source: Upstream, option: str, cache: Path | None = None) -> Path:
             f"What went wrong: {error}"
         ) from error
     return Path(file)
+
+
+def _archive_in(folder: Path, url: str, member: str) -> Path | None:
+    """Return the zip of the published name that a folder holds; None if it holds the zip's member itself."""
+    archive = folder / url.rpartition("/")[2]
+    is_unpacked = (folder / member).exists() or (folder / Path(member).name).exists()
+    if is_unpacked or not archive.is_file():
+        return None
+    return archive
 
 
 def _locate(source: Upstream, option: str, user_path: Path) -> Readable:

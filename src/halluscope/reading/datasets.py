@@ -78,13 +78,17 @@ class Source:
 
         >>> Source.of("org/pope:coco@test")
         Source(name='org/pope', config='coco', split='test')
+        >>> Source.of("me@host/pope@test")
+        Source(name='me@host/pope', config=None, split='test')
         """
         if written.startswith("~"):
             written = str(path_of(written))
         if is_there(written):
             return cls(written)
-        name, _, split = written.partition("@")
-        name, _, config = name.partition(":")
+        folder, slash, last = written.rpartition("/")
+        last, _, split = last.partition("@")
+        last, _, config = last.partition(":")
+        name = folder + slash + last
         if _is_bare(name) and not is_there(name) and home(name).is_dir():
             name = str(home(name))
         return cls(name, config or None, split or None)
@@ -100,7 +104,12 @@ class Source:
     @property
     def is_json(self) -> bool:
         """Whether the dataset is read as a JSON file: by its ending, or because it is a file that is not Parquet."""
-        return self.path.suffix in JSON or (self.path.is_file() and self.path.suffix != ".parquet")
+        return self.path.suffix in JSON or (self.path.is_file() and not self.is_parquet)
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether the dataset is a Parquet file, by its ending."""
+        return self.path.suffix.lower() == ".parquet"
 
     @property
     def folder(self) -> Path | None:
@@ -265,33 +274,31 @@ def read_batches(
         kind: what has these columns, for messages.
     """
     source = Source.of(written)
-    is_plain = source.path.suffix == ".parquet" and source.split is None
-    if is_plain:
+    if source.is_parquet and source.split is None:
         with parquet(source.path) as opened:
             schema = opened.schema_arrow
             rows = opened.metadata.num_rows
         if not rows:
             raise ValueError(f"{written} holds no rows.")
-        present = schema.names
+        _check_columns(schema.names, needed, written, kind)
+        columns = [name for name in names if name in schema.names]
+        texts = [name for name in columns if str(schema.field(name).type) == "string"]
+        opened = parquet(source.path, dictionaries=texts)
+        batches = opened.iter_batches(ROWS_AT_ONCE, columns=columns)
     else:
         dataset = read_rows(written)
-        present = dataset.column_names
+        _check_columns(dataset.column_names, needed, written, kind)
+        columns = [name for name in names if name in dataset.column_names]
+        batches = dataset.select_columns(columns).with_format("arrow").iter(ROWS_AT_ONCE)
+    return _cells_of_batches(batches, source.name)
+
+
+def _check_columns(present: Collection[str], needed: Collection[str], written: str, kind: str) -> None:
     missing = set(needed) - set(present)
     if missing:
         raise ValueError(
             f"The dataset {written} has no column {' or '.join(sorted(missing))}; expected {kind}."
         )
-    columns = [name for name in names if name in present]
-    if is_plain:
-        return _batches_of_file(source, columns, schema)
-    batches = dataset.select_columns(columns).with_format("arrow").iter(ROWS_AT_ONCE)
-    return _cells_of_batches(batches, source.name)
-
-
-def _batches_of_file(source: Source, columns: Sequence[str], schema: Any) -> Iterator[dict[str, list[Any]]]:
-    texts = [name for name in columns if str(schema.field(name).type) == "string"]
-    opened = parquet(source.path, dictionaries=texts)
-    return _cells_of_batches(opened.iter_batches(ROWS_AT_ONCE, columns=columns), source.name)
 
 
 def _cells_of_batches(batches: Iterable[Any], name: str) -> Iterator[dict[str, list[Any]]]:
@@ -368,7 +375,7 @@ def _load(source: Source) -> Any:
     import datasets
 
     path = source.path
-    if path.suffix == ".parquet":
+    if source.is_parquet:
         parquet(path).close()
         with damaged(path, PARQUET):
             return datasets.load_dataset("parquet", data_files=escape(str(path)))

@@ -25,7 +25,7 @@ class Fields:
     @property
     def form(self) -> str:
         """The parallel form that the row is of; "" for the original."""
-        return str(self.values.get("form") or "")
+        return self.text_or_none("form") or ""
 
     def whole(self, name: str) -> int:
         """Return a whole number that a column of 64 bits holds, or the number of its digits, as in a csv."""

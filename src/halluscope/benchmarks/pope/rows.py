@@ -247,7 +247,7 @@ def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestio
         object=name,
         answer=answer,
         sampling=sampling,
-        form=str(row.get("form") or ""),
+        form=values.form,
         labels=labels,
     )
 
