@@ -26,9 +26,8 @@ def benchmarks() -> list[Benchmark]:
 def benchmark(name: str) -> Benchmark:
     """Return the record of this name, or of the dataset of this name."""
     kind("the benchmark's name", name, str, "a name such as 'throne'")
+    check_names("There is no benchmark", [name], names())
     entry = listed(name)
-    if entry is None:
-        check_names("There is no benchmark", [name], names())
     assert entry is not None, "a name that is known is listed"
     return _record(entry.name)
 

@@ -98,14 +98,14 @@ def data_of(name: str, rows: Iterable[Iterable[object]]) -> str:
 
 
 def data_of_texts(name: str, rows: Iterable[Iterable[str]]) -> str:
-    """Do the same for rows of texts, in half the time."""
+    """Identify data as `data_of` does, from rows of texts, in half the time."""
     return data_of_lines(name, list(map(BETWEEN_VALUES.join, rows)))
 
 
 def data_of_objects(
     name: str, references: Sequence[Iterable[str]], image_ids: Sequence[object] | None
 ) -> str:
-    """Do the same for images and the objects in each."""
+    """Identify data as `data_of` does, from images and the objects in each."""
     if image_ids is None:
         image_ids = [""] * len(references)
     rows = []
@@ -117,7 +117,7 @@ def data_of_objects(
 
 
 def data_of_lines(name: str, lines: list[str]) -> str:
-    """Do the same for rows that are written as lines, their values divided by `BETWEEN_VALUES`."""
+    """Identify data as `data_of` does, from rows that are written as lines: values divided by `BETWEEN_VALUES`."""
     import hashlib
 
     lines.sort()

@@ -130,10 +130,12 @@ def _locate(source: Upstream, option: str, user_path: Path) -> Readable:
     if source.member and user_path.is_file() and zipfile.is_zipfile(user_path):
         _check_members(where, user_path)
         root = zipfile.Path(user_path)
-    for path in (root / name, root / Path(name).name, root):
-        is_there = path is root or path.exists()  # `zipfile.Path.exists` is False for the root of a zip
-        if is_there and path.is_dir() == name.endswith("/"):
+    is_folder = name.endswith("/")
+    for path in (root / name, root / Path(name).name):
+        if path.exists() and path.is_dir() == is_folder:
             return path
+    if root.is_dir() == is_folder:
+        return root
     raise BuildError(f"{where} holds no {name}; name the file of {source.url}, or the folder that it is in.")
 
 

@@ -12,7 +12,6 @@ from halluscope.reading.rows import Row, Rows
 
 CATEGORIES = ("VD", "VS")  # visual dependent, visual supplement
 SUBCATEGORIES = ("illusion", "math", "video", "ocr", "figure", "chart", "table", "map")
-ANSWERS = ("yes", "no")
 ANSWER_OF_UPSTREAM = {"1": "yes", "0": "no"}
 
 # Values of `visual_input`
@@ -124,7 +123,7 @@ def answer_of(row: Fields) -> str:
     value: Any = row.values.get("gt_answer")
     if isinstance(value, int | str) and str(value) in ANSWER_OF_UPSTREAM:
         return ANSWER_OF_UPSTREAM[str(value)]
-    return row.one_of("gt_answer", ANSWERS)
+    return row.yes_or_no("gt_answer")
 
 
 def check_visual_input(where: str, visual_input: int, category: str, figure_id: int) -> None:

@@ -178,7 +178,7 @@ def _as_built(rows: Sequence[tuple[str, Any]], file: Readable) -> list[ObjectQue
             image_id=values.whole("image_id"),
             question=values.text("question"),
             object=values.text("object"),
-            answer=values.one_of("answer", ("yes", "no")),
+            answer=values.yes_or_no("answer"),
             **others,
         )
         questions.append(question)
@@ -224,7 +224,7 @@ def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestio
     if not isinstance(row, Mapping) or not {"question_id", "image", "text", "label"} <= set(row):
         raise ValueError(f"{where}: expected question_id, image, text and label; got {short_repr(row, 120)}.")
     values = Fields(row, where)
-    answer = values.one_of("label", ("yes", "no"))
+    answer = values.yes_or_no("label")
     question_id = values.whole("question_id")
     image = values.text("image")
     text = first_line(values.text("text"))
