@@ -323,6 +323,17 @@ def test_images_that_are_and_are_not_wanted(upstream: Path, tmp_path: Path) -> N
         build(upstream, tmp_path / "out", only_images_present=True)
 
 
+def test_a_folder_with_the_published_archives(upstream: Path, tmp_path: Path) -> None:
+    """What users download and do not unpack is found by its published name."""
+    folder = tmp_path / "downloads"
+    folder.mkdir()
+    for archive in zipped(upstream):
+        archive.rename(folder / archive.name)
+    out = throne_coco.build(folder, folder, tmp_path / "out", subset=True)
+    assert list(load(out)["objects"]) == OBJECTS
+    assert load(out)[0]["image"].size == (32, 24)
+
+
 # The command line, the spec, and where files are
 
 

@@ -35,6 +35,8 @@ def folder(tmp_path, monkeypatch):
         ("pope:coco", Source("pope", "coco")),
         ("org/hqh:all", Source("org/hqh", "all")),
         ("a:b@c.json", Source("a:b@c.json")),
+        ("/home/me@host/hqh@test", Source("/home/me@host/hqh", split="test")),
+        ("me@host/a:b/hqh:all@test", Source("me@host/a:b/hqh", "all", "test")),
     ],
 )
 def test_names(folder, written, source):
