@@ -75,6 +75,7 @@ def dataset_names() -> list[str]:
 def with_columns(columns: Sequence[str]) -> tuple[Benchmark, Dataset]:
     """Return the benchmark and the dataset whose rows have these columns."""
     expected = ", ".join(dataset.name for dataset in _datasets_of(benchmarks()))
+    # the dataset for training comes first: it has the columns of others, and more
     for record in sorted(records(), key=lambda record: record.has_metric):
         dataset = record.dataset(columns)
         if dataset is None:

@@ -263,7 +263,7 @@ def _rows_of(batches: Iterable[Mapping[str, list[Any]]]) -> Iterator[dict[str, A
 
 
 def read_batches(
-    written: str, names: Collection[str], needed: Collection[str] = (), kind: str = ""
+    written: str, names: Collection[str], needed: Collection[str], kind: str
 ) -> Iterator[dict[str, list[Any]]]:
     """Read columns of a dataset that is no file of JSON, some rows at a time.
 
