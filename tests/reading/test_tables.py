@@ -110,6 +110,16 @@ def test_what_csv_quotes(separator, end, tmp_path):
     assert got == [{"image_id": "7", "response": text}, {"image_id": "9", "response": '"'}]
 
 
+def test_rows_without_any_cell_at_the_end_of_a_table(tmp_path):
+    """As Excel writes them; above another row, such a row lacks its cells."""
+    text = table([*LINES, ["", ""], ["11", "A cat."], ["", ""], ["", ""]])
+    assert found(tmp_path / "a.csv", text)[2:] == [
+        {"image_id": "", "response": ""},
+        {"image_id": "11", "response": "A cat."},
+    ]
+    assert places(tmp_path / "a.csv") == [", row 1", ", row 2", ", row 3", ", row 4"]
+
+
 @pytest.mark.parametrize("line", ["9,A dog, and a cat", "9", "9,A dog\nand a cat"])
 def test_a_row_of_more_or_fewer_cells_than_the_header(line, tmp_path):
     number = 3 if line.startswith("9,A dog\n") else 2

@@ -171,6 +171,7 @@ def _separated(file: Readable, kind: str, choices: Choices) -> Iterator[Located]
     table = cells(text, str(file), separator)
     names = next(table, [])
     _check_header(names, file)
+    empty_rows = 0  # in front of this one; Excel writes some at a table's end, which are none
     for number, row in enumerate(_to_cut(table, str(file), choices.cut_ends), 1):
         where = f"{file}, row {number}"
         if len(row) != len(names):
@@ -182,6 +183,12 @@ def _separated(file: Readable, kind: str, choices: Choices) -> Iterator[Located]
                 raise error
             choices.cut_ends.leave_out(where, separator.join(row), error, "a whole row")
             return
+        if len(row) > 1 and not any(row):
+            empty_rows += 1
+            continue
+        for empty_row in range(number - empty_rows, number):
+            yield f"{file}, row {empty_row}", dict.fromkeys(names, "")
+        empty_rows = 0
         yield where, dict(zip(names, row, strict=True))
 
 
