@@ -164,17 +164,24 @@ def test_cells_of_a_spreadsheet(tmp_path):
 @pytest.mark.parametrize("value", ["", "0"])
 def test_a_text_that_begins_like_a_formula(value, tmp_path):
     """pandas writes it as a formula: openpyxl then gives it no value, and xlsxwriter 0."""
-    lines = [["index", "response"], ["=ROW()-2", "=== Answer ===\nYes"], [1, "=1+1"], [2, "A dog."]]
+    lines = [
+        ["index", "response"],
+        ["=ROW()-2", "=== Answer ===\nYes"],
+        [1, "=1+1"],
+        [2, "=1=2"],
+        [3, "A dog."],
+    ]
     file = sheet(tmp_path / "a.xlsx", lines)
 
     def calculated(part):
         part = part.replace(b"ROW()-2</f><v></v>", b"ROW()-2</f><v>0</v>")
         part = part.replace(b"Yes</f><v></v>", f"Yes</f><v>{value}</v>".encode())
-        return part.replace(b"1+1</f><v></v>", b"1+1</f><v>2</v>")
+        part = part.replace(b"1+1</f><v></v>", b"1+1</f><v>2</v>")
+        return part.replace(b"><f>1=2</f><v></v>", b' t="b"><f>1=2</f><v>0</v>')
 
     remade(file, "xl/worksheets/sheet1.xml", lambda part: calculated(part.replace(b"<v />", b"<v></v>")))
     texts = [(row["index"], row["response"]) for row in found(file)]
-    assert texts == [(0, "=== Answer ===\nYes"), (1, "2"), (2, "A dog.")]
+    assert texts == [(0, "=== Answer ===\nYes"), (1, "2"), (2, False), (3, "A dog.")]
 
 
 def test_rows_in_two_sheets(tmp_path):

@@ -275,9 +275,9 @@ def read_batches(
     """
     source = Source.of(written)
     if source.is_parquet and source.split is None:
-        with parquet(source.path) as opened:
-            schema = opened.schema_arrow
-            rows = opened.metadata.num_rows
+        with parquet(source.path) as file:
+            schema = file.schema_arrow
+            rows = file.metadata.num_rows
         if not rows:
             raise ValueError(f"{written} holds no rows.")
         _check_columns(schema.names, needed, written, kind)

@@ -120,7 +120,7 @@ def _is_one_line(text: str) -> bool:
 
 
 def _is_by_id(content: Mapping[str, Any]) -> bool:
-    """Whether an object has a text, a list of one, an object, or nothing per id: no key looks like a column's name."""
+    """Whether an object has a value of `BY_ID`, or a list of one, per id: no key looks like a column's name."""
     for key, value in content.items():
         if type(_single(value)) not in BY_ID or _COLUMN.fullmatch(key):
             return False
@@ -171,7 +171,7 @@ def _separated(file: Readable, kind: str, choices: Choices) -> Iterator[Located]
     table = cells(text, str(file), separator)
     names = next(table, [])
     _check_header(names, file)
-    empty_rows = 0  # in front of this one; Excel writes some at a table's end, which are none
+    empty_rows = 0  # how many stand above this one; at the end of a table, where Excel writes some, they are none
     for number, row in enumerate(_to_cut(table, str(file), choices.cut_ends), 1):
         where = f"{file}, row {number}"
         if len(row) != len(names):
@@ -383,8 +383,9 @@ def _with_texts(
     for cells_of_row, formulas in zip(lines, lines_with_formulas, strict=True):
         row = list(cells_of_row)
         for place, (column, formula) in enumerate(zip(header, formulas, strict=False)):
-            has_value = row[place] is not None and row[place] != 0
-            if isinstance(formula, str) and not has_value and not _is_id(column):
+            cell = row[place]
+            has_no_value = cell is None or (cell == 0 and not isinstance(cell, bool))
+            if has_no_value and isinstance(formula, str) and not _is_id(column):
                 row[place] = formula
         yield row
 
