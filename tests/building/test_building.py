@@ -1,6 +1,7 @@
 """The builders' frame and throne_coco, on a small COCO set with real JPEGs, made here."""
 
 import hashlib
+import io
 import json
 import os
 import re
@@ -350,6 +351,20 @@ def test_command_line(upstream: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     (after,) = [line for line in printed.err.splitlines() if line.startswith("Next: ")]
     score = f"halluscope score throne_coco --responses answers.jsonl --dataset {tmp_path / 'out'}"
     assert f"`{score} --out runs/mine --judges lexical`" in after
+
+
+def test_a_quiet_build_shows_no_progress(
+    upstream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = io.StringIO()
+    screen.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr("sys.stderr", screen)
+    argv = ["build", "throne_coco", "--source", str(upstream), "--images", str(upstream), "--subset"]
+    assert cli.main([*argv, "--out", str(tmp_path / "seen")]) == 0
+    assert "checking images" in screen.getvalue() and "writing" in screen.getvalue()
+    screen.truncate(0)
+    assert cli.main([*argv, "--out", str(tmp_path / "quiet"), "--quiet"]) == 0
+    assert screen.getvalue() == ""
 
 
 def test_script_runs_from_anywhere(upstream: Path, tmp_path: Path) -> None:

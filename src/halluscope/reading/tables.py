@@ -171,7 +171,8 @@ def _separated(file: Readable, kind: str, choices: Choices) -> Iterator[Located]
     table = cells(text, str(file), separator)
     names = next(table, [])
     _check_header(names, file)
-    empty_rows = 0  # how many stand above this one; at the end of a table, where Excel writes some, they are none
+    # how many stand above this one; at the end of a table, where Excel writes some, they are none
+    empty_rows = 0
     for number, row in enumerate(_to_cut(table, str(file), choices.cut_ends), 1):
         where = f"{file}, row {number}"
         if len(row) != len(names):
