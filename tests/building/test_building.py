@@ -16,6 +16,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pooch
 import pytest
 from datasets import Image, Value, load_dataset
 from PIL import Image as Pillow
@@ -27,6 +28,7 @@ from halluscope.building.output import Order
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
 from halluscope.paths import share
+from halluscope.terminal import quiet
 from tests import images as image_files
 from tests import small_datasets
 
@@ -200,6 +202,20 @@ def test_download(upstream: Path, tmp_path: Path, server: str) -> None:
         archive.unlink()
     again = throne_coco.build(out=tmp_path / "again", cache=tmp_path / "kept", spec=spec)
     assert files(again) == files(out)
+
+
+def test_a_quiet_download_says_nothing(
+    upstream: Path, tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[Any] = []
+    monkeypatch.setattr(pooch.get_logger(), "handle", said.append)
+    spec = spec_of(upstream, server)
+    throne_coco.build(out=tmp_path / "told", cache=tmp_path / "first", spec=spec)
+    assert said
+    said.clear()
+    with quiet():
+        throne_coco.build(out=tmp_path / "quiet", cache=tmp_path / "second", spec=spec)
+    assert not said
 
 
 def test_download_of_something_else(upstream: Path, tmp_path: Path, server: str) -> None:

@@ -94,6 +94,7 @@ def download(source: Upstream, option: str, cache: Path | None = None) -> Path:
         )
     folder = cache or cache_folder()
     shows_progress = sys.stderr.isatty() and not is_quiet()
+    pooch.get_logger().disabled = is_quiet()  # it tells of each download
     try:
         with naming(folder):
             file = pooch.retrieve(
