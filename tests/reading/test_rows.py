@@ -44,6 +44,16 @@ def test_names(folder, written, source):
     assert Source.of(written) == source
 
 
+@pytest.mark.parametrize("part", [":coco", "@test", ":coco@test"])
+def test_a_file_has_no_parts(part, tmp_path):
+    """They were ignored, so another part than the one that was named was scored."""
+    (tmp_path / "rows.jsonl").write_text('{"id": 1}')
+    with pytest.raises(
+        ValueError, match="which is a file and has no configs or splits; expected its name alone"
+    ):
+        read_rows(f"{tmp_path / 'rows.jsonl'}{part}")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

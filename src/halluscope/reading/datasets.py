@@ -19,6 +19,7 @@ from halluscope.errors import BuildError
 from halluscope.files.opening import (
     check_once,
     file_key,
+    is_file,
     json_rows,
     leads_out,
     read_json,
@@ -80,6 +81,9 @@ class Source:
         Source(name='org/pope', config='coco', split='test')
         >>> Source.of("me@host/pope@test")
         Source(name='me@host/pope', config=None, split='test')
+
+        Raises:
+            ValueError: if it names a config or a split of a file of rows, which has none.
         """
         if written.startswith("~"):
             written = str(path_of(written))
@@ -91,7 +95,13 @@ class Source:
         name = folder + slash + last
         if _is_bare(name) and not is_there(name) and home(name).is_dir():
             name = str(home(name))
-        return cls(name, config or None, split or None)
+        source = cls(name, config or None, split or None)
+        if source != cls(name) and is_file(source.path) and not source.is_parquet:
+            raise ValueError(
+                f"{written} names a part of {name}, which is a file and has no configs or splits; expected its name "
+                "alone."
+            )
+        return source
 
     def __str__(self) -> str:
         written = self.name
