@@ -65,8 +65,14 @@ def source_of(responses: Given) -> Source:
         return Source(name, source.files, rows=source.rows)
     if isinstance(responses, Mapping):
         return Source(rows=[row for _, row in tables.by_id(responses, "responses")])
-    if hasattr(responses, "to_dict") and hasattr(responses, "columns"):  # a pandas DataFrame
-        _check_once(list(responses.columns))
+    if hasattr(responses, "to_frame") and hasattr(responses, "index"):  # a pandas Series
+        responses = responses.to_frame(TEXTS[0])
+    if hasattr(responses, "reset_index") and hasattr(responses, "columns"):  # a pandas DataFrame
+        columns = list(responses.columns)
+        _check_once(columns)
+        ids = [name for name in responses.index.names if name is not None and name not in columns]
+        if ids:
+            responses = responses.reset_index(ids)
         return Source(rows=responses.to_dict("records"))
     if isinstance(responses, str | Path):
         name, equals, parts = str(responses).partition("=")
