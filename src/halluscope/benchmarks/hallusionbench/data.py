@@ -119,10 +119,10 @@ QUESTIONS = Questions()
 
 
 def answer_of(row: Fields) -> str:
-    """Return the right answer, which the authors' file writes as 1 or 0."""
+    """Return the right answer, which the authors' file writes as "1" or "0"."""
     value: Any = row.values.get("gt_answer")
-    if isinstance(value, int | str) and str(value) in ANSWER_OF_UPSTREAM:
-        return ANSWER_OF_UPSTREAM[str(value)]
+    if isinstance(value, str) and value in ANSWER_OF_UPSTREAM:
+        return ANSWER_OF_UPSTREAM[value]
     return row.yes_or_no("gt_answer")
 
 
