@@ -260,10 +260,12 @@ def test_what_is_known_of_the_responses_is_kept(tmp_path):
     """An older version of the questions, other prompts, what was not compared, and scores that their file states."""
     run = made(registry.benchmark("pope"), tmp_path)
     known = {"version": "2023-05", "prompts": ["short", ""], "uncompared": {"image": 2}}
-    known |= {"figures": {"accuracy": 0.5}, "labels": ["1", "0"]}
+    known |= {"figures": {"accuracy": 50.0, "unparsed": 0.5}, "labels": ["1", "0"]}
     ready = run.ready._replace(matched=run.ready.matched._replace(**known))
     scored = score(run.benchmark, ready, run.options)
-    assert "|questions:2023-05|" in scored.scores["signature"] and scored.scores["printed"]
+    assert "|questions:2023-05|" in scored.scores["signature"]
+    percentages = {"accuracy": 0.5, "unparsed": 0.005}
+    assert scored.scores["printed"] == percentages
     assert told(write(scored, tmp_path / "run")) == []
 
 
