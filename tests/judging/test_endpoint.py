@@ -247,6 +247,44 @@ def test_a_server_that_is_down():
     assert time.monotonic() - start < 10
 
 
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (Said(b"<html>It works!</html>", kind="text/html"), "not JSON. Check"),
+        (
+            Said({"error": "Unexpected endpoint"}),
+            'not the JSON of a chat completion, \'{"error": "Unexpected endp',
+        ),
+        (Said([[]] * 3), "not the JSON of a chat completion, '[[], [], []]'"),
+    ],
+    ids=["a page", "an error with status 200", "something else"],
+)
+def test_an_address_without_a_model_is_told_at_once(serve, said, message):
+    """A page, or an error in JSON, comes with status 200 where an address lacks its /v1, as LM Studio sends it."""
+    server = serve(lambda prompt, count, body: said)
+    with pytest.raises(JudgeUnavailable) as caught:
+        ask(judge_of(server), [f"{i}" for i in range(100)])
+    assert f"gives no reply from 'judge': {message}" in str(caught.value)
+    assert "which usually ends in /v1" in str(caught.value)
+    with pytest.raises(JudgeUnavailable):
+        real_votes(EndpointVoter(f"judge@{server.url}"))
+    assert len(server.bodies) == 2
+
+
+def test_pages_in_the_middle_end_the_run(serve, tmp_path):
+    """As from a gateway whose server has gone: one page is a missing reply, eight in a row are the end."""
+    page = Said(b"<html>Be right back</html>", kind="text/html")
+    gone = set(range(100, 300)) | {7}
+    server = serve(lambda prompt, count, body: page if prompt in map(str, gone) else reply("correct"))
+    store = Cache(tmp_path / "answers.sqlite")
+    with pytest.raises(
+        JudgeUnavailable, match=r"gives no reply from 'judge': not JSON\. Check the model's name"
+    ):
+        collect([f"{i}" for i in range(300)], judge_of(server, at_once=2), READ, cache=store)
+    assert len(server.prompts) < 120
+    assert store.count()[1] == 99
+
+
 def every_word(key: str) -> list[Said]:
     """Everything that a server can send, with a key in it."""
     completion = reply("correct").body

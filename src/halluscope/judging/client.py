@@ -42,6 +42,9 @@ CONSENT = "HALLUSCOPE_KEY_TO"
 # are retried first.
 DOWN_AFTER = 8
 
+# The reason for a missing reply if the server sent something else than JSON, such as a page of a gateway
+NOT_JSON = "not JSON"
+
 # The wait before the second attempt, and the longest wait, in seconds; each wait is twice the one before
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 8.0
@@ -201,8 +204,9 @@ class Failure:
 
     @property
     def is_handled(self) -> bool:
-        """Whether the server handled this request, and did not point to another address."""
-        return not self.is_temporary and not 300 <= self.status < 400
+        """Whether the server handled this request, and neither pointed to another address nor sent a page."""
+        is_redirect = 300 <= self.status < 400
+        return not self.is_temporary and not is_redirect and self.reason != NOT_JSON
 
 
 class Client:
@@ -293,7 +297,7 @@ class Client:
                 "they could take prompts and keys anywhere. If that address is the right one, name it: "
                 f"'{ENDPOINT}MODEL@ADDRESS', where ADDRESS usually ends in /v1."
             )
-        if failure.is_handled:
+        if not failure.is_temporary:
             return (
                 f"gives no reply from {model}: {failure.reason}{message}. Check the model's name and the address, "
                 "which usually ends in /v1."
@@ -398,7 +402,7 @@ class Client:
         try:
             return json.loads(body)
         except (ValueError, RecursionError):  # RecursionError: thousands of nested brackets
-            return Failure("not JSON", status)
+            return Failure(NOT_JSON, status)
 
 
 def _message_in(body: bytearray) -> str:
