@@ -42,6 +42,9 @@ CONSENT = "HALLUSCOPE_KEY_TO"
 # are retried first.
 DOWN_AFTER = 8
 
+# Statuses after which no request is served: the access key is refused, has no credit, or there is no such model
+FINAL = (401, 402, 404)
+
 # The reason for a missing reply if the server sent something else than JSON, such as a page of a gateway
 NOT_JSON = "not JSON"
 
@@ -204,9 +207,12 @@ class Failure:
 
     @property
     def is_handled(self) -> bool:
-        """Whether the server handled this request, and neither pointed to another address nor sent a page."""
+        """Whether the server handled this request, so that another one may fare better.
+
+        403 may be either: a filter's refusal of one prompt, or of all that the access key asks.
+        """
         is_redirect = 300 <= self.status < 400
-        return not self.is_temporary and not is_redirect and self.reason != NOT_JSON
+        return not self.is_temporary and not is_redirect and self.status != 403 and self.reason != NOT_JSON
 
 
 class Client:
@@ -263,7 +269,7 @@ class Client:
                     unserved += 1
                 else:
                     unserved = 0
-                if isinstance(reply, Failure) and (reply.status in (401, 403, 404) or unserved >= DOWN_AFTER):
+                if isinstance(reply, Failure) and (reply.status in FINAL or unserved >= DOWN_AFTER):
                     raise self.unavailable(reply)
                 yield under_way[future], reply
                 # only now, so that the caller has kept all but few replies if he is killed
@@ -290,6 +296,12 @@ class Client:
             return (
                 f"refuses the access key in the environment variable {KEY_VARIABLE} (HTTP {status}). Set it to "
                 f"a key for that server that allows the use of {model}."
+            )
+        if status == 402:
+            return (
+                f"serves the access key in the environment variable {KEY_VARIABLE} no more (HTTP 402{message}). Add "
+                "credit to its account, or set it to another key; then run again. Earlier replies are kept if there "
+                "is a cache."
             )
         if 300 <= status < 400:
             return (

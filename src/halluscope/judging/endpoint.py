@@ -194,11 +194,11 @@ def _is_a_models(reply: Failure) -> bool:
 
 def _refused_setting(request: Mapping[str, Any], reply: Failure) -> str | None:
     """Return the first setting of a request that the server's message names; None if it refuses something else."""
-    if reply.status not in (400, 422):
+    if reply.status not in (400, 403, 422):
         return None
     for name in SETTINGS:
         names = _NAMED.get(name, name)
-        if name in request and re.search(rf"\b(?:{names})\b", reply.raw_message):
+        if name in request and re.search(rf"\b(?:{names})\b", reply.raw_message, re.IGNORECASE):
             return name
     return None
 
