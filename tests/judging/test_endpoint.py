@@ -346,7 +346,7 @@ def test_a_key_that_a_server_repeats_is_shown_nowhere(
     ("status", "message"),
     [
         (401, r"refuses the access key .* OPENAI_API_KEY \(HTTP 401\)"),
-        (402, r"OPENAI_API_KEY no more \(HTTP 402, '.*Insufficient.*'\)\. Add credit"),
+        (402, r"has no credit for .* OPENAI_API_KEY \(HTTP 402, '.*Insufficient.*'\)\. Add credit"),
         (403, r"refuses the access key .* OPENAI_API_KEY \(HTTP 403\)"),
     ],
 )

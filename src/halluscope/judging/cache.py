@@ -354,9 +354,8 @@ def _explained(path: Path) -> Iterator[None]:
     """Turn errors of the file into a `CacheError` that says what to do."""
     try:
         yield
-    except (
-        sqlite3.ProgrammingError
-    ) as error:  # it is about the caller, such as another thread, and not about the file
+    except sqlite3.ProgrammingError as error:
+        # it is about the caller, such as another thread, and not about the file
         raise CacheError(
             f"The cache {path} cannot be used: {error} Give each thread a cache of its own, or the path of the file."
         ) from error

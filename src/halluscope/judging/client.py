@@ -206,13 +206,13 @@ class Failure:
         return self.status in (0, 408, 409, 429) or self.status >= 500
 
     @property
-    def is_handled(self) -> bool:
-        """Whether the server handled this request, so that another one may fare better.
+    def is_unserved(self) -> bool:
+        """Whether the server may serve no other request either: it fails, points elsewhere, sends a page or forbids.
 
-        403 may be either: a filter's refusal of one prompt, or of all that the access key asks.
+        403 may be a filter's refusal of this one, or of all that the access key asks.
         """
         is_redirect = 300 <= self.status < 400
-        return not self.is_temporary and not is_redirect and self.status != 403 and self.reason != NOT_JSON
+        return self.is_temporary or is_redirect or self.status == 403 or self.reason == NOT_JSON
 
 
 class Client:
@@ -265,7 +265,7 @@ class Client:
                     return
                 future = done.get()
                 reply = future.result()
-                if isinstance(reply, Failure) and not reply.is_handled:
+                if isinstance(reply, Failure) and reply.is_unserved:
                     unserved += 1
                 else:
                     unserved = 0
@@ -299,9 +299,8 @@ class Client:
             )
         if status == 402:
             return (
-                f"serves the access key in the environment variable {KEY_VARIABLE} no more (HTTP 402{message}). Add "
-                "credit to its account, or set it to another key; then run again. Earlier replies are kept if there "
-                "is a cache."
+                f"has no credit for the access key in the environment variable {KEY_VARIABLE} (HTTP 402{message}). Add "
+                "credit, or set another key; then run again. Earlier replies are kept if there is a cache."
             )
         if 300 <= status < 400:
             return (

@@ -252,8 +252,8 @@ ENDS = ("stop", "length")  # The finish reasons of replies that count
 
 TOP_LOGPROBS = 5  # How many of the most likely tokens are requested; some servers allow no more
 
-# The largest probability; servers round
-MOST = 1.001
+# The largest probability of a token; servers round
+LARGEST_SHARE = 1.001
 
 # The least probability that is taken to be left for all other tokens; servers round, so less may mean zero
 LEAST_LEFT = 1e-4
@@ -359,7 +359,7 @@ def margin(completion: Any, code: int) -> float:
         shares = [(first_word(top["token"]), math.exp(top["logprob"])) for top in first["top_logprobs"]]
     except (IndexError, KeyError, OverflowError, TypeError):
         return math.nan
-    if any(share > MOST for _, share in shares):  # it is no probability
+    if any(share > LARGEST_SHARE for _, share in shares):  # it is no probability
         return math.nan
     opposite = NO if code == YES else YES
     share = math.fsum(share for word, share in shares if word == code)
