@@ -104,6 +104,15 @@ def test_too_many_failures_are_an_error_that_says_what_to_do(store):
         collect([f"{i}" for i in range(100)], judge, READ, cache=store, max_failed=0.04)
 
 
+def test_a_judge_that_thinks_aloud_is_told_how_to_stop():
+    prompts = [f"{i}" for i in range(60)]
+    judge = Parrot(dict.fromkeys(prompts, "<think>\nIs it?\n</think>\ncorrect"))
+    with pytest.raises(
+        JudgingFailed, match="begins with thoughts is not read: turn the model's thinking off"
+    ):
+        collect(prompts, judge, READ)
+
+
 WRONG = {
     "another object": [(0, {"content": "correct"})],
     "bytes": [(0, b"correct")],

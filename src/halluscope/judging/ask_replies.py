@@ -21,6 +21,9 @@ FIRST = 50
 # If this share may fail, everything is asked, because it may be chance that no first reply is readable
 HALF = 0.5
 
+# With this most models begin to think aloud
+THOUGHT = "<think"
+
 EXPECTED = (
     "the number of a prompt, each at most once, and the reply to it as a text, or None if there is none; see "
     "`halluscope.judging.judge.ChatJudge`"
@@ -246,6 +249,9 @@ class Reading:
                 f"{self.unreadable_before:,} unreadable replies were kept from before: if the judge is another one "
                 "now, ask again (--fresh, in Python fresh). "
             )
+        thoughts = ""
+        if any(reply.lstrip().startswith(THOUGHT) for reply in self.unread.values()):
+            thoughts = "A reply that begins with thoughts is not read: turn the model's thinking off. "
         form = "as the prompt asks"
         if schema:
             form = f"in JSON with {' and '.join(schema['properties'])}"
@@ -253,6 +259,6 @@ class Reading:
         if self.unasked:
             last = f"ask the other {self.unasked:,} too, with {HALF:g} or more"
         return (
-            f"{again}{allow} longer replies (--max-tokens, in Python max_tokens) if they were cut off; use a judge "
+            f"{again}{thoughts}{allow} longer replies (--max-tokens, in Python max_tokens) if they were cut off; use a judge "
             f"that replies {form}; or {last}"
         )
