@@ -326,7 +326,7 @@ class Workers:
     def __init__(self, model: str, device: str | None, workers: int) -> None:
         whole("workers", workers, 1, MOST_WORKERS, "a number of processes")
         check_workers(workers, device)
-        self._pool = Pool(partial(Vlm, model, device), model, workers, on_gpus=device != "cpu")
+        self._pool = Pool(partial(Vlm, model, device), model, workers, device)
         self.at_once = workers * BATCHES
         keys_and_chats = self._pool.each(_key_and_chat)  # of each worker; all are alike
         self.key, self.chat = keys_and_chats[0]

@@ -259,6 +259,6 @@ class Reading:
         if self.unasked:
             last = f"ask the other {self.unasked:,} too, with {HALF:g} or more"
         return (
-            f"{again}{thoughts}{allow} longer replies (--max-tokens, in Python max_tokens) if they were cut off; use a judge "
-            f"that replies {form}; or {last}"
+            f"{again}{thoughts}{allow} longer replies (--max-tokens, in Python max_tokens) if they were cut off; use a "
+            f"judge that replies {form}; or {last}"
         )
