@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from io import BytesIO
+from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ WIDTH = 6.4  # of a figure, in inches
 PAGE_WIDTH = 4.6  # of a figure on a page, so that its letters can be read on a phone
 ROW, POINT = 0.15, 0.08  # heights of a row, and of each model's point in it, in inches
 AROUND = 0.9  # the height of all around the rows
+LEGEND_LINE = 0.2  # the height of a line of names, after the first
 APART = 0.72  # the share of a row's height in which its points are drawn
 
 LONGEST = 32  # characters of a name; a longer one is cut in the middle
@@ -446,6 +448,8 @@ def of_two_benchmarks(first: Axis, second: Axis, models: Sequence[Compared]) -> 
     caption = (
         f"The {len(models)} models that have both scores; Spearman's rank correlation is {spearman:.3f}. "
     )
+    if len(models) > MOST_MODELS:
+        caption += f"After {MOST_MODELS} models, colours and markers are those of the first ones again. "
     if first.is_lower_better != second.is_lower_better:
         caption += "It is negative where both rank alike, since of one of the scores a lower one is better. "
     return Figure(
@@ -504,6 +508,28 @@ def short(name: str) -> str:
     if len(line) <= LONGEST:
         return line
     return f"{line[: LONGEST - KEPT - 3]}...{line[-KEPT:]}"
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return foreign names as `short` does; of those that would look alike, the common beginning is cut instead.
+
+    >>> short_names(["model-" * 5 + "7b" + "-greedy" * 5, "model-" * 5 + "13b" + "-greedy" * 5])
+    ['...7b-greedy-greedy-greedy-gr...', '...13b-greedy-greedy-greedy-g...']
+    """
+    by_short: dict[str, list[str]] = {}
+    for name in names:
+        by_short.setdefault(short(name), []).append(one_line(name))
+    cut_names = []
+    for name in names:
+        cut = short(name)
+        alike = by_short[cut]
+        if len(alike) > 1:
+            rest = one_line(name).removeprefix(commonprefix(alike))
+            cut = f"...{rest}"
+            if len(cut) > LONGEST:
+                cut = f"{cut[: LONGEST - 3]}..."
+        cut_names.append(cut)
+    return cut_names
 
 
 def _about(best: Sequence[Shown], models: Sequence[Shown]) -> str:
@@ -610,21 +636,21 @@ def _scale(axis: Any, is_share: bool = True, ticks: int = 4) -> None:
 
 
 def _add_legend(figure: Any, models: Sequence[Shown | Compared]) -> None:
-    """Say which marker is which model, if there are several."""
+    """Say which marker is which model, if there are several; the figure becomes higher by the lines of names."""
     from matplotlib.lines import Line2D
 
     if len(models) < 2:
         return
-    markers = []
-    names = []
-    for number, model in enumerate(models):
-        markers.append(Line2D([], [], linestyle="none", **_look(number)))
-        names.append(short(model.name))
+    markers = [Line2D([], [], linestyle="none", **_look(number)) for number in range(len(models))]
+    names = short_names([model.name for model in models])
     longest = len(max(names, key=len))
+    in_a_line = LINE // (longest + 5)
+    lines = math.ceil(len(names) / in_a_line)
+    figure.set_figheight(figure.get_figheight() + LEGEND_LINE * (lines - 1))
     figure.legend(
         markers,
         names,
         loc="outside upper left",
-        ncols=LINE // (longest + 5),
+        ncols=in_a_line,
         handletextpad=0.2,
     )
