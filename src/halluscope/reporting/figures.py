@@ -7,22 +7,21 @@ Figures 6 and 7. matplotlib is imported when the first one is drawn.
 import math
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from io import BytesIO
-from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from halluscope.benchmark import HIGHER, LOWER, Benchmark
+from halluscope.benchmark import Benchmark
 from halluscope.errors import needs
 from halluscope.files.writing import new_folder
 from halluscope.reporting.page import content
 from halluscope.reporting.report_items import FOUND, HALLUCINATED, MISSED, Item, Shown
-from halluscope.reporting.tables import Values, is_defined
+from halluscope.reporting.tables import ARROWS, Values, is_defined
 from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import correlations
@@ -229,8 +228,7 @@ def _is_known(models: Sequence[Shown], score: str) -> bool:
 
 
 def _labelled(benchmark: Benchmark, score: str) -> str:
-    arrow = {HIGHER: " ↑", LOWER: " ↓", None: ""}
-    return score + arrow[benchmark.direction(score)]
+    return score + ARROWS[benchmark.direction(score)]
 
 
 def point_of(result: Values, score: str) -> Point:
@@ -403,7 +401,7 @@ def of_places(models: Sequence[Shown]) -> Figure | None:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ModelInTwo:
     """A model in two benchmarks."""
 
     name: str
@@ -421,7 +419,7 @@ class Axis:
     is_lower_better: bool = False
 
 
-def of_two_benchmarks(first: Axis, second: Axis, models: Sequence[Compared]) -> Figure:
+def of_two_benchmarks(first: Axis, second: Axis, models: Sequence[ModelInTwo]) -> Figure:
     """Draw models as points in a plane; and if both scores are shares, as lines from one to the other.
 
     Raises:
@@ -460,7 +458,7 @@ def of_two_benchmarks(first: Axis, second: Axis, models: Sequence[Compared]) -> 
     )
 
 
-def _draw_plane(panel: Any, first: Axis, second: Axis, models: Sequence[Compared]) -> None:
+def _draw_plane(panel: Any, first: Axis, second: Axis, models: Sequence[ModelInTwo]) -> None:
     for number, model in enumerate(models):
         x = model.first
         y = model.second
@@ -476,7 +474,7 @@ def _draw_plane(panel: Any, first: Axis, second: Axis, models: Sequence[Compared
     _scale(panel.yaxis, not second.is_points)
 
 
-def _draw_changes(panel: Any, first: Axis, second: Axis, models: Sequence[Compared]) -> None:
+def _draw_changes(panel: Any, first: Axis, second: Axis, models: Sequence[ModelInTwo]) -> None:
     for number, model in enumerate(models):
         _draw_line(panel, number, np.array([0.0, 1.0]), [model.first, model.second])
     left = f"{first.benchmark}\n{first.score}"
@@ -513,23 +511,32 @@ def short(name: str) -> str:
 def short_names(names: Sequence[str]) -> list[str]:
     """Return foreign names as `short` does; of those that would look alike, the common beginning is cut instead.
 
-    >>> short_names(["model-" * 5 + "7b" + "-greedy" * 5, "model-" * 5 + "13b" + "-greedy" * 5])
-    ['...7b-greedy-greedy-greedy-gr...', '...13b-greedy-greedy-greedy-g...']
+    >>> short_names(["one-long-name-of-a-model-7b" + "-greedy" * 5, "one-long-name-of-a-model-13b" + "-greedy" * 5])
+    ['...e-of-a-model-7b-greedy-gree...', '...e-of-a-model-13b-greedy-gre...']
     """
-    by_short: dict[str, list[str]] = {}
+    alike: dict[str, set[str]] = {}
     for name in names:
-        by_short.setdefault(short(name), []).append(one_line(name))
+        alike.setdefault(short(name), set()).add(one_line(name))
     cut_names = []
     for name in names:
         cut = short(name)
-        alike = by_short[cut]
-        if len(alike) > 1:
-            rest = one_line(name).removeprefix(commonprefix(alike))
-            cut = f"...{rest}"
-            if len(cut) > LONGEST:
-                cut = f"{cut[: LONGEST - 3]}..."
+        if len(alike[cut]) > 1:
+            begin = max(0, _same_at_start(alike[cut]) - KEPT)
+            cut = f"...{one_line(name)[begin:]}"
+        if len(cut) > LONGEST:
+            cut = f"{cut[: LONGEST - 3]}..."
         cut_names.append(cut)
     return cut_names
+
+
+def _same_at_start(texts: Collection[str]) -> int:
+    """Return how many characters texts have in common at their start."""
+    count = 0
+    for characters in zip(*texts, strict=False):
+        if len(set(characters)) > 1:
+            break
+        count += 1
+    return count
 
 
 def _about(best: Sequence[Shown], models: Sequence[Shown]) -> str:
@@ -635,7 +642,7 @@ def _scale(axis: Any, is_share: bool = True, ticks: int = 4) -> None:
         axis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
 
 
-def _add_legend(figure: Any, models: Sequence[Shown | Compared]) -> None:
+def _add_legend(figure: Any, models: Sequence[Shown | ModelInTwo]) -> None:
     """Say which marker is which model, if there are several; the figure becomes higher by the lines of names."""
     from matplotlib.lines import Line2D
 

@@ -10,8 +10,8 @@ from halluscope.errors import MissingExtra, RunError
 from halluscope.options import check_names
 from halluscope.reporting.figures import (
     Axis,
-    Compared,
     Figure,
+    ModelInTwo,
     Point,
     of_models,
     of_two_benchmarks,
@@ -136,7 +136,7 @@ def _of_two(groups: Mapping[str, Mapping[str, Run]], scores: Sequence[str]) -> F
     for name, first in points[0].items():
         second = points[1].get(name)
         if second and is_defined(first.value) and is_defined(second.value):
-            models.append(Compared(name, first, second))
+            models.append(ModelInTwo(name, first, second))
     if len(models) < FEWEST_MODELS:
         names = ", ".join(one_line(model.name, 80) for model in models)
         raise RunError(

@@ -1,7 +1,7 @@
 """Makes a report's page from runs or from a metric's result.
 
-Scores side by side, differences, the papers' scores, figures, and each row as an item, by the view of the benchmark's
-package.
+Scores side by side, differences, the papers' scores, figures, and each row as an item, which the benchmark's module
+`report` makes.
 """
 
 import re
