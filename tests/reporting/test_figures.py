@@ -122,6 +122,15 @@ def test_scores_and_the_parts_of_the_principal_one():
         figures.of_scores([rated], MMHAL, ["rating", "hallucination_rate"])
 
 
+def test_both_panels_of_scores_are_read_at_the_scale_below_them():
+    """Also where a point stands at 0, beyond which nothing is drawn."""
+    shown = model("a")
+    figure = figures.of_scores([shown._replace(scores={**shown.scores, "unparsed": 0.0})], POPE)
+    figure.file("svg")
+    whole, parts = figure.drawing.axes
+    assert whole.get_xlim() == parts.get_xlim() and whole.get_xlim()[0] == 0
+
+
 def test_two_benchmarks():
     """Ranks 1 2 3 4 and 1 2 4 3: Spearman's coefficient is 1 - 6 * 2 / (4 * 15) = 0.8."""
     models = compared((0.5, 0.1), (0.6, 0.2), (0.7, 0.4), (0.8, 0.3))

@@ -201,6 +201,7 @@ def of_scores(
                 points = [point_of(model.scores, name) for name in names.values()]
                 _draw_row_points(panel, number, len(best), points)
             _label_rows(panel, list(names))
+        for panel in axes[:, 0]:  # once all is drawn, which widens the scale that they share
             _scale(panel.xaxis, not is_points)
         _add_legend(figure, best)
     return Figure(
@@ -542,15 +543,14 @@ def _same_at_start(texts: Collection[str]) -> int:
 def _about(best: Sequence[Shown], models: Sequence[Shown]) -> str:
     """Say what a reader must know of the models that are drawn; "" if all are, and have the same rows."""
     remark = ""
+    names = short_names([model.name for model in best])
     if len(best) < len(models):
-        names = ", ".join(one_line(model.name, 80) for model in best)
-        remark += f" Of {len(models)} models, these are drawn: {names}."
+        remark += f" Of {len(models)} models, these are drawn: {', '.join(names)}."
     rows = set()
     sizes = []
-    for model in best:
+    for name, model in zip(names, best, strict=True):
         ids = frozenset(item.id for item in model.items)
         rows.add(ids)
-        name = one_line(model.name, 80)
         sizes.append(f"{name} {len(ids):,}")
     if len(rows) > 1:
         remark += f" The models have different rows: {', '.join(sizes)}."

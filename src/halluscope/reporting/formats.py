@@ -238,7 +238,8 @@ def _blocks(lines: Sequence[Sequence[str]]) -> list[str]:
         block += rows
         turned = _transposed(block)
         name = rows[0][0]
-        blocks.append(f"{name}\n{aligned(turned[2:], turned[1])}")
+        scores = aligned(turned[2:], turned[1]) or "  ".join(turned[1])  # a single score has no others below it
+        blocks.append(f"{name}\n{scores}")
     return blocks
 
 
