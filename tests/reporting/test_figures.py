@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings(
 POPE = registry.benchmark("pope")
 MMHAL = registry.benchmark("mmhal")
 THRONE = registry.benchmark("throne")
-HOSTILE = (*pages.HOSTILE, "$\\frac{1}{0}$ and $", "狗 🐕", "", "_hidden")
+HOSTILE = (*pages.HOSTILE, "\ufffe\uffff", "$\\frac{1}{0}$ and $", "狗 🐕", "", "_hidden")
 
 
 def model(name, seed=0, classes=("dog", "cup", "bench", "bus"), rows=60):
@@ -178,7 +178,7 @@ def test_many_models_with_long_names():
 @pytest.fixture(scope="module")
 def hostile():
     """All figures, of models and classes with hostile names."""
-    models = [model(name, seed, HOSTILE[-5:-1]) for seed, name in enumerate(HOSTILE[:5])]
+    models = [model(name, seed, HOSTILE[-6:-1]) for seed, name in enumerate(HOSTILE[:5])]
     points = compared(*[(number / 20, number / 30) for number in range(len(HOSTILE))])
     named = [ModelInTwo(name, point.first, point.second) for name, point in zip(HOSTILE, points, strict=True)]
     axis = Axis("POPE", "f1", False)
