@@ -179,7 +179,9 @@ def test_tables_for_people_keep_their_form(text):
 
 def test_names_that_differ_in_the_middle_stay_apart():
     """Long names are cut only if one can still tell them apart."""
-    names = [f"llava-v1.5-7b-on-all-three-samplings-temperature-{t}-with-the-image-before-the-text" for t in (0, 1)]
+    names = [
+        f"llava-v1.5-7b-on-all-three-samplings-temperature-{t}-with-the-image-before-the-text" for t in (0, 1)
+    ]
     names.append("another-long-name-that-nobody-else-here-has-at-all")
     for columns in (["f1"], [f"score {number}" for number in range(9)]):
         rows = [[name, *[share(0.5)] * len(columns)] for name in names]

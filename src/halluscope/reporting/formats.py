@@ -238,7 +238,9 @@ def _blocks(lines: Sequence[Sequence[str]]) -> list[str]:
         block += rows
         turned = _transposed(block)
         name = rows[0][0]
-        scores = aligned(turned[2:], turned[1]) or "  ".join(turned[1])  # a single score has no others below it
+        scores = aligned(turned[2:], turned[1])
+        if not scores:  # a single one has no others below it
+            scores = "  ".join(turned[1])
         blocks.append(f"{name}\n{scores}")
     return blocks
 
