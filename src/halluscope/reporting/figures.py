@@ -513,7 +513,7 @@ def short_names(names: Sequence[str]) -> list[str]:
     """Return foreign names as `short` does; of those that would look alike, the common beginning is cut instead.
 
     >>> short_names(["one-long-name-of-a-model-7b" + "-greedy" * 5, "one-long-name-of-a-model-13b" + "-greedy" * 5])
-    ['...e-of-a-model-7b-greedy-gree...', '...e-of-a-model-13b-greedy-gre...']
+    ['...-of-a-model-7b-greedy-gree...', '...-of-a-model-13b-greedy-gre...']
     """
     alike: dict[str, set[str]] = {}
     for name in names:
