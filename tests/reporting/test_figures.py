@@ -256,6 +256,8 @@ def test_several_benchmarks_each_have_their_figures(runs, tmp_path, ran):
         printed = ran("report --format svg --figures", folder, *paths).out
         assert {file.name for file in folder.iterdir()} == files | {"captions.txt"}
         assert "POPE (pope): What are the scores?" in printed
+        svg = (folder / "pope-scores.svg").read_text("utf-8")
+        assert ">third<" in svg, "a model is named by its responses, not by the folder of its run"
 
 
 @needs("throne", "pope", "chair")

@@ -18,7 +18,7 @@ from halluscope.reporting.figures import (
     point_of,
 )
 from halluscope.reporting.tables import is_defined
-from halluscope.runs.page import all_shown
+from halluscope.runs.page import all_shown, by_own_name
 from halluscope.runs.run import Run, benchmark_of
 from halluscope.sanitize import one_line
 from halluscope.stats.correlation import FEWEST_MODELS
@@ -92,7 +92,7 @@ def _groups(runs: Mapping[str, Run]) -> dict[str, dict[str, Run]]:
     groups: dict[str, dict[str, Run]] = {}
     for name, run in runs.items():
         groups.setdefault(_measured(run), {})[name] = run
-    return groups
+    return {measured: by_own_name(group) for measured, group in groups.items()}
 
 
 def _measured(run: Run) -> str:

@@ -132,10 +132,11 @@ def by_benchmark(runs: Mapping[str, Run]) -> dict[str, dict[str, Run]]:
     groups: dict[str, dict[str, Run]] = {}
     for name, run in runs.items():
         groups.setdefault(run.benchmark.name, {})[name] = run
-    return {benchmark: _by_own_name(group) for benchmark, group in groups.items()}
+    return {benchmark: by_own_name(group) for benchmark, group in groups.items()}
 
 
-def _by_own_name(runs: Mapping[str, Run]) -> dict[str, Run]:
+def by_own_name(runs: Mapping[str, Run]) -> dict[str, Run]:
+    """Return a benchmark's runs, each named after its responses unless several have one name."""
     own_names = Counter(run.name for run in runs.values())
     named = {}
     for name, run in runs.items():
