@@ -315,6 +315,10 @@ def test_files_that_options_name_are_kept(packed, tmp_path):
     words.unlink()
     (copy,) = (folder / "files").iterdir()
     assert copy.name.startswith("synonyms") and copy.name.endswith(packed) and told(folder) == []
+    kept = copy.rename(tmp_path / "kept")
+    missing, why = told(folder)
+    assert missing == f"files/{copy.name} is missing" and "it cannot be scored again: There is no file" in why
+    kept.rename(copy)
     outside = {"synonyms": "../labels.json"}
     change(folder, "run.json", lambda run: {**run, "options": run["options"] | outside})
     assert "is outside the folder" in told(folder)[0]
