@@ -397,6 +397,8 @@ def test_a_table_for_people(files, capsys):
     assert [row[1] for row in rows] == [*RULES, "first-word"]
     signatures = [keys_of(line) for line in lines if line.startswith("  signature: pope|")]
     assert [keys["parser"] for keys in signatures] == [*RULES, "first-word"]
+    assert score(files, "--sampling", "popular", "--parser", "all") == 0
+    assert "Too few rows for intervals (fewer than 30): mine." in capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.parametrize("states", [{}, {"image": None, "text": "", "prompt": 1}, {"sampling": "random"}])

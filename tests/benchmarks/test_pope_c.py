@@ -179,6 +179,12 @@ def test_bad_sources(case: str, tmp_path: Path):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_source_that_is_not_there(tmp_path: Path):
+    message = "There is no .*throne_coco, where throne_coco was looked for.*--source datasets/throne_coco"
+    with pytest.raises(BuildError, match=message):
+        build(tmp_path / "throne_coco", tmp_path / "out")
+
+
 # The sums of THRONE
 
 

@@ -40,6 +40,7 @@ def result(name, rows, keys="", **also):
 @pytest.mark.parametrize("name", WITH_PAPERS)
 def test_only_the_papers_number_of_rows_is_comparable(name):
     benchmark, options = registry.benchmark(name), registry.dataset(name).options
+    assert name in ROWS, f"Add to ROWS how many rows the paper of {name} states."
     assert caveats(benchmark, result(name, ROWS[name]), options) == []
     (short,) = caveats(benchmark, result(name, ROWS[name] - 1), options)
     assert f"{ROWS[name] - 1:,} " in short and f"{ROWS[name]:,}" in short

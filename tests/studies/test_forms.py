@@ -39,6 +39,8 @@ def keys(name, rows):
     options = {**benchmark.options_of(name), **registry.dataset(name).harness}
     if benchmark.judges and benchmark.judges.kind == "votes":
         options["judges"] = "lexical"
+    if benchmark.is_graded and benchmark.judges.rule is None:
+        options["judge"] = "none"
     return keys_of(scoring.of_each(benchmark, rows, ["No."] * len(rows), options)[0]["signature"])
 
 

@@ -219,7 +219,7 @@ def of_results(
     lines = []
     few = []
     for name, result in results:
-        if has_few(result):
+        if has_few(result) and name not in few:
             few.append(name)
     if few:
         lines.append(f"Too few rows for intervals (fewer than {FEWEST}): {', '.join(few)}.")

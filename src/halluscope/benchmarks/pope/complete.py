@@ -75,6 +75,11 @@ def make(order: Order) -> Path:
 def read(folder: Path, name: str) -> Presence:
     """Read the built presence dataset of this name in a folder, after comparing its files with its stats.json."""
     file = folder / STATS
+    if not folder.exists():
+        raise BuildError(
+            f"There is no {folder}, where {name} was looked for. Build it first: halluscope build {name}. If it is "
+            f"elsewhere, name its folder: --source {home(name)}."
+        )
     if not file.is_file():
         raise BuildError(
             f"--source {folder} is not a dataset that halluscope built: it has no stats.json. Build it first: "

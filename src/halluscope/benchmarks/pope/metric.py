@@ -69,7 +69,7 @@ class PopeOptions(Options):
 
     parser: str = option(
         "pope",
-        "how a response is read (default: pope, the official rule); all shows a row per parser",
+        "how a response is read (default: pope, the official rule); all shows a row per parser but vcd",
         about='how a response is read: "pope" (official), "strict", "lmms-eval", "vlmevalkit", "repope", '
         '"first-word", or "vcd", which reads by the right answer; see `halluscope.responses.parsers`',
         choices=PARSERS,
