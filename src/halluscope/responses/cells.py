@@ -43,7 +43,7 @@ def _text_in_object(cell: Mapping[str, Any]) -> Any:
     if choices is None and isinstance(cell.get("body"), Mapping):
         choices = cell["body"].get("choices")
     message: Any = cell
-    if choices and isinstance(choices, list):
+    if isinstance(choices, list) and len(choices) == 1:
         choice = choices[0]
         message = choice.get("message") if isinstance(choice, Mapping) else None
     if not isinstance(message, Mapping):

@@ -43,6 +43,7 @@ IMAGES = (
 IDS = (
     "image_id",
     "question_id",
+    "custom_id",  # a batch's, beside which `id` is what the server calls the request
     "id",
     "qid",
     "index",
@@ -55,7 +56,6 @@ IDS = (
     "image_name",
     "filename",
     "images",
-    "custom_id",
 )
 
 # The columns where a response may state the question, and the whole prompt with words around the question
@@ -70,15 +70,19 @@ PROMPT = "halluscope_prompt"
 # The columns whose names have a use of their own
 KNOWN = frozenset(IDS) | frozenset(QUESTIONS) | frozenset(TEXTS) | {PROMPT}
 
+# How the name of a column ends that says whether a response is right
+_WHETHER_RIGHT = r"(?:correct|right|match|hit|score|acc)"
 # How a column is named that somebody's texts are in, but no right answers
 SAYS = re.compile(
-    r"(?!gt|gold|ground|tru|correct|ref|label|target|.*(?:judge|eval)|.*(?:_id|_details|_file|_path|_type|_category|_source)$)"
+    r"(?!gt|gold|ground|tru|correct|ref|label|target|.*(?:judge|eval)"
+    r"|.*_(?:id|details|file|path|type|category|source|gt|gold|true|label)$"
+    rf"|.*_{_WHETHER_RIGHT}$)"
     r".*(?:answer|ans$|response|caption|pred|output|generat|complet|reply|descri)"
 )
 # A column with another name holds the texts too, unless it is one of these
 OTHER_USES = re.compile(
     r"(?:gt|gold|ground|tru|correct|ref|label|target|judge|eval|note|reason|model).*"
-    r"|.*(?:type|category|url|file|path|note)|(?:.*_)?id|sampling|split|source|task"
+    rf"|.*(?:type|category|url|file|path|note)|(?:.*_)?(?:id|{_WHETHER_RIGHT})|sampling|split|source|task"
 )
 
 _IMAGE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORECASE)
