@@ -93,7 +93,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
     """Match each response to its row."""
     # which column holds the responses, and which responses are about wanted rows
     read, remarks = _past_prompts(responses, rows, identity)
-    named = with_our_names(read, identity)
+    named = with_our_names(read, rows, identity)
     wanted = _of_wanted_sets(named, identity)
     sorted_by_set = _in_order_of_sets(wanted, rows, identity)
     with_repeats = Case(sorted_by_set, rows, identity)

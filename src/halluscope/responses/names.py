@@ -22,6 +22,9 @@ TEXTS = (
 # The column that holds the response in some files, and in others what people wrote
 CAPTION = "caption"
 
+# The columns that name the LVLM
+MODELS = ("model_id", "model", "model_name")
+
 ANSWER_ID = "answer_id"  # the column with what a response is called
 
 # The columns that name an image
