@@ -28,7 +28,7 @@ from halluscope.responses.column_facts import (
     right_answers,
 )
 from halluscope.responses.image_urls import URLS
-from halluscope.responses.names import IDS, IMAGES, MODELS, QUESTIONS, SAYS, TEXTS
+from halluscope.responses.names import IDS, IMAGES, MODELS, QUESTIONS, RIGHT_ANSWERS, SAYS, TEXTS
 from halluscope.responses.repeats import places_of_repeats
 from halluscope.responses.table import Table, kinds
 from halluscope.responses.unfolding import SAMPLE, numbers
@@ -43,7 +43,7 @@ OTHER = "other rows"
 NONE = "no rows"
 
 # The columns of a right answer and of a verdict
-GOLD = ("label", "gold", "answer", "gt_answer", "ground_truth", "target")
+GOLD = RIGHT_ANSWERS + ("answer",)
 JUDGED = ("rating", "judge_text", "verdict", "correctness")
 
 # The columns where a row's id is looked for

@@ -9,6 +9,8 @@ from typing import Any
 
 # From how many rows on a column may be known by its content to hold right answers
 FEWEST_ROWS = 30
+# From how many rows on it is asked whether it does, if another column may hold responses
+FEW_ROWS = 5
 # The share of the rows with a right answer in which a column of right answers has it: of labels, such as yes and no,
 # and of free texts, which an LVLM hardly ever gives word for word
 LABELS_RIGHT = 0.99
@@ -145,6 +147,30 @@ def _share_right(texts: Texts, answers: Sequence[Any], places: Sequence[int]) ->
         if is_right(texts[place] or "", answers[place]):
             right += 1
     return right / len(places)
+
+
+def are_all_right(texts: Texts, expected: Expected) -> bool:
+    """Whether so few texts that an LVLM may be right in all of them are all the right answers."""
+    for answers in expected.versions:
+        places = _with_both(texts, answers)
+        if FEW_ROWS <= len(places) < FEWEST_ROWS and _share_right(texts, answers, places) == 1:
+            return True
+    return False
+
+
+def are_of_other_rows(texts: Texts, versions: Sequence[Sequence[Any]]) -> bool:
+    """Whether texts are labels such as yes and no, of which too few are these rows' right answers by any version."""
+    labels = set()
+    for answer in versions[0]:
+        if is_label(answer):
+            labels.add(plain_answer(answer))
+    if not labels or any(text and plain_answer(text) not in labels for text in texts):
+        return False
+    for answers in versions:
+        places = _with_both(texts, answers)
+        if len(places) < FEWEST_ROWS or _share_right(texts, answers, places) >= OFTEN:
+            return False
+    return True
 
 
 def is_label(answer: Any) -> bool:

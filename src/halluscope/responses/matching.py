@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from halluscope.responses import text_column, ways
 from halluscope.responses.agreement import PROMPTS, STATED, Pairs
-from halluscope.responses.column_facts import Expected, mostly_ask, question_in
+from halluscope.responses.column_facts import Expected, are_of_other_rows, mostly_ask, question_in
 from halluscope.responses.identity import (
     Identity,
     images_of,
@@ -24,7 +24,7 @@ from halluscope.responses.identity import (
     single_spaced,
     values_of,
 )
-from halluscope.responses.names import ANSWER_ID, PROMPT, is_image_file
+from halluscope.responses.names import ANSWER_ID, PROMPT, RIGHT_ANSWERS, is_image_file
 from halluscope.responses.question_runs import in_order
 from halluscope.responses.reading import Responses
 from halluscope.responses.repeats import some_column_is_unique
@@ -105,6 +105,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
     paired = _answered(case, pairs)
     # only matched rows say which answers are right, and so which column holds responses
     with_texts = _with_text_column(case, paired)
+    _check_right_answers(case, pairs, with_texts)
     answered = _with_response(case, with_texts)
     return Matched(
         name=responses.name,
@@ -430,6 +431,21 @@ def _with_text_column(case: Case, answered: _Answered) -> _Answered:
     if choice.column != column:
         responses = responses.of_column(choice.column)
     return replace(answered, responses=responses, remarks=choice.remarks)
+
+
+def _check_right_answers(case: Case, pairs: Pairs, answered: _Answered) -> None:
+    """Check that the right answers that responses state are not those of other rows."""
+    responses = answered.responses
+    for name in RIGHT_ANSWERS:
+        if name not in responses.table.columns or name in responses.columns:
+            continue
+        versions = _expected(case.identity, answered.rows).versions
+        if are_of_other_rows(text_column.texts_of(responses.table, name), versions):
+            raise ValueError(
+                f"{case.source}, matched by {pairs.way}: the column {name} holds right answers, but to other rows than "
+                "those of the dataset. Are these responses in another order, or to another dataset? Give each the id "
+                f"of its row, its image or its question. If {name} holds something else, rename it."
+            )
 
 
 def _expected(identity: Identity, rows: Sequence[Any]) -> Expected:

@@ -19,8 +19,24 @@ TEXTS = (
     "caption",
 )
 
-# The column that holds the response in some files, and in others what people wrote
+# The columns that hold the response in some files, and in others what people wrote; the last where right answers, which
+# would be recognised, are no texts
 CAPTION = "caption"
+BY_ANYBODY = ("answer", "text")
+
+# The columns that hold the right answer, whoever wrote the file; "answer" may be the LVLM's
+RIGHT_ANSWERS = (
+    "label",
+    "gold",
+    "gt_answer",
+    "ground_truth",
+    "target",
+    "labels",
+    "gt",
+    "gt_label",
+    "correct_answer",
+    "truth",
+)
 
 # The columns that name the LVLM
 MODELS = ("model_id", "model", "model_name")

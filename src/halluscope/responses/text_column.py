@@ -7,7 +7,7 @@ texts is taken, or the file is refused. A row without a text in the column has n
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from halluscope.reading.columns import plain
 from halluscope.responses.cells import is_nothing, label_in, text_in, yes_no_labels
@@ -16,11 +16,13 @@ from halluscope.responses.column_facts import (
     Expected,
     Facts,
     Texts,
+    are_all_right,
     facts_of,
     is_label,
     plain_answer,
 )
 from halluscope.responses.names import (
+    BY_ANYBODY,
     CAPTION,
     IDS,
     KNOWN,
@@ -221,9 +223,13 @@ def decide(table: Table, column: str, texts: Texts, expected: Expected) -> Choic
     facts = facts_of(column, texts, expected)
     if not facts.is_usable:
         return _instead_of(table, facts, expected)
-    if not facts.is_constant and column != CAPTION:
+    if are_all_right(texts, expected):
+        _refuse_beside_others(table, replace(facts, right=facts.rows), expected)
+    if not facts.is_constant and not _may_be_of_people(column, expected):
         return Choice(column)
     varied = _varied(beside(table, column, expected))
+    if not facts.is_constant and column != CAPTION:  # of two usual names, their order decides
+        varied = [others for others in varied if others.name not in TEXTS]
     if facts.is_constant and not varied:
         return Choice(column, _about_one_text(facts))
     # an LVLM may say yes to all, but nobody is asked nothing but "Yes"
@@ -249,6 +255,25 @@ def _instead_of(table: Table, facts: Facts, expected: Expected) -> Choice:
     return Choice(column, [_passed_over(facts, column)] + _about_one_text(candidates[0]))
 
 
+def _refuse_beside_others(table: Table, facts: Facts, expected: Expected) -> None:
+    """Raise an error if another column may hold the responses."""
+    others = _varied(beside(table, facts.name, expected))
+    if others:
+        raise ValueError(_refusal(table, facts, others))
+
+
+def _may_be_of_people(column: str, expected: Expected) -> bool:
+    """Whether a column of this name may hold what people wrote, which no right answers show."""
+    if column == CAPTION:
+        return True
+    if column not in BY_ANYBODY or not expected.versions:
+        return False
+    for answers in expected.versions:
+        if any(isinstance(answer, str) for answer in answers):
+            return False
+    return True
+
+
 def _varied(columns: Sequence[Facts]) -> list[Facts]:
     return [facts for facts in columns if facts.same is None]
 
@@ -262,7 +287,7 @@ def beside(table: Table, column: str, expected: Expected) -> list[Facts]:
         return columns
     unnamed = [name for name in _named_otherwise(names) if _holds_texts(table, name)]
     for facts in _usable(table, unnamed, expected):
-        if _are_responses(_texts(table, facts.name), expected):
+        if _are_responses(texts_of(table, facts.name), expected):
             columns.append(facts)
     return columns
 
@@ -271,7 +296,7 @@ def _usable(table: Table, names: Sequence[str], expected: Expected) -> list[Fact
     """Return those of some columns that have a text in at least half of the rows, and neither answers nor prompts."""
     columns: dict[tuple[str | None, ...], Facts] = {}
     for name in names[:MOST_COLUMNS]:
-        texts = _texts(table, name)
+        texts = texts_of(table, name)
         facts = facts_of(name, texts, expected)
         is_text = _LETTER.search(texts[facts.example] or "") is not None
         if is_text and facts.is_usable and 2 * facts.filled >= len(table):
@@ -279,7 +304,7 @@ def _usable(table: Table, names: Sequence[str], expected: Expected) -> list[Fact
     return list(columns.values())
 
 
-def _texts(table: Table, name: str) -> list[str | None]:
+def texts_of(table: Table, name: str) -> list[str | None]:
     """Return a column's text in each row; labels such as 1 and 0 are yes and no."""
     cells = table.cells(name)
     labels = yes_no_labels(cells)
