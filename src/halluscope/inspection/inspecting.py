@@ -158,12 +158,15 @@ def inspect(file: str | Path) -> Inspection:
         if not figures:
             raise error from error.__cause__
         return Inspection(name, SCORES, figures=figures)
-    table = Table.of_rows(name, located)
     replies = _completions(rows)
     if replies:
         return _of_completions(name, replies)
+    table = Table.of_rows(name, located)
     if not table.columns:
         return Inspection(name, NONE)
+    if not rows[0].keys() >= SAMPLE:
+        table = reading.with_known_columns(table)
+        rows = table.rows()
     return _of_table(name, table, rows, cut_ends)
 
 
@@ -408,8 +411,16 @@ def _texts_in(table: Table, column: str) -> list[str | None]:
 
 
 def _shown_texts(table: Table, column: str) -> list[str]:
-    """Return a column's cells as texts; "" for null."""
-    return ["" if is_nothing(cell) else str(cell) for cell in table.cells(column)]
+    """Return a column's texts, and other cells as texts; "" for none."""
+    texts = []
+    for cell in table.cells(column):
+        text = ""
+        if not is_nothing(cell):
+            text = text_in(cell)
+            if text is None:
+                text = str(cell)
+        texts.append(text)
+    return texts
 
 
 # A judge's replies and ratings

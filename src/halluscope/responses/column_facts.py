@@ -30,6 +30,7 @@ SLACK = 0.15
 
 # A question among other words, such as "USER: <image>Is there a dog? ASSISTANT:"
 _QUESTION = re.compile(r"[^.?!:>\n]+\?")
+_NUMBER = re.compile(r"\s*-?[\d.]+(?:[eE][-+]?\d+)?\s*")
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 
 REMEMBERED = 2**12  # how many texts are remembered in their plain form: questions and labels recur
@@ -303,6 +304,15 @@ def _common_ending(texts: Sequence[str]) -> str:
 def plain_question(text: str) -> str:
     """Return a question with single spaces, and with "image" for the "imange" of older versions of POPE."""
     return " ".join(text.replace("imange", "image").split())
+
+
+# Numbers
+
+
+def are_numbers(texts: Texts) -> bool:
+    """Whether all of many texts are numbers, such as the probability of a yes."""
+    filled = [text for text in texts if text]
+    return len(filled) >= FEWEST_ROWS and all(map(_NUMBER.fullmatch, filled))
 
 
 # One and the same text

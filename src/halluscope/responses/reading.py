@@ -183,7 +183,7 @@ def _read(source: Source, options: Reading) -> Responses:
                 beside = logs.results_beside(source.files[0])
         table = Table.of_rows(source.label, located)
     if not is_sampled:
-        table = _with_known_columns(table, options.matching.text_columns)
+        table = with_known_columns(table, options.matching.text_columns)
     if len(source.files) < 2:  # the user joins the files of one LVLM, whatever these call it
         _check_one_model(table)
     columns = _text_columns(table, options)
@@ -371,7 +371,7 @@ def _check_alike(row: Row, where: str, options: MatchingOptions) -> None:
             )
 
 
-def _with_known_columns(table: Table, columns: Sequence[str]) -> Table:
+def with_known_columns(table: Table, columns: Sequence[str] = ()) -> Table:
     """Add the image and the question of rows that state them in another column, or in an object or a chat."""
     first = table.row(0)
     text = text_column.first_named(first, columns)[1]
@@ -509,7 +509,7 @@ def responses_in(responses: Responses, columns: Sequence[str]) -> Responses:
     if len(columns) == 1:
         labels = yes_no_labels(cell for cell, lacks in zip(cells, missing, strict=True) if not lacks)
     texts = []
-    if not labels and are_plain(cells):
+    if not labels and not any(missing) and are_plain(cells):
         texts = list(cells)
     else:
         for place, cell in enumerate(cells):

@@ -10,13 +10,14 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from halluscope.reading.columns import plain
-from halluscope.responses.cells import is_nothing, label_in, text_in, yes_no_labels
+from halluscope.responses.cells import FAILED, is_nothing, label_in, text_in, yes_no_labels
 from halluscope.responses.column_facts import (
     FEWEST_ROWS,
     Expected,
     Facts,
     Texts,
     are_all_right,
+    are_numbers,
     facts_of,
     is_label,
     plain_answer,
@@ -160,7 +161,7 @@ def missing(table: Table, columns: Sequence[str], blank: bool) -> list[bool]:
     lacking = [True] * len(table)
     for name in columns:
         cells = table.cells(name)
-        if kinds(cells) == {str} and not blank:
+        if kinds(cells) == {str} and not blank and FAILED not in cells:
             return [False] * len(table)
         for place, cell in enumerate(cells):
             if not is_nothing(cell) and not (blank and isinstance(cell, str) and not cell):
@@ -221,6 +222,12 @@ def decide(table: Table, column: str, texts: Texts, expected: Expected) -> Choic
             which other column holds the responses.
     """
     facts = facts_of(column, texts, expected)
+    if are_numbers(texts):
+        raise ValueError(
+            f"{table.source}: the column {one_line(column, SHOWN)!r} holds numbers, such as "
+            f"{short_repr(texts[facts.example])}; expected the LVLM's texts. If they are in another column, name it: "
+            "--text-column (text_column)."
+        )
     if not facts.is_usable:
         return _instead_of(table, facts, expected)
     if are_all_right(texts, expected):
@@ -256,8 +263,11 @@ def _instead_of(table: Table, facts: Facts, expected: Expected) -> Choice:
 
 
 def _refuse_beside_others(table: Table, facts: Facts, expected: Expected) -> None:
-    """Raise an error if another column may hold the responses."""
-    others = _varied(beside(table, facts.name, expected))
+    """Raise an error if another column, which is not always right, may hold the responses."""
+    others = []
+    for candidate in _varied(beside(table, facts.name, expected)):
+        if not are_all_right(texts_of(table, candidate.name), expected):
+            others.append(candidate)
     if others:
         raise ValueError(_refusal(table, facts, others))
 
