@@ -166,8 +166,7 @@ def inspect(file: str | Path) -> Inspection:
         return Inspection(name, NONE)
     if not rows[0].keys() >= SAMPLE:
         table = reading.with_known_columns(table)
-        rows = table.rows()
-    return _of_table(name, table, rows, cut_ends)
+    return _of_table(name, table, table.rows(), cut_ends)
 
 
 def with_document(row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -414,11 +413,11 @@ def _shown_texts(table: Table, column: str) -> list[str]:
     """Return a column's texts, and other cells as texts; "" for none."""
     texts = []
     for cell in table.cells(column):
-        text = ""
-        if not is_nothing(cell):
-            text = text_in(cell)
-            if text is None:
-                text = str(cell)
+        text = text_in(cell)
+        if is_nothing(cell):
+            text = ""
+        elif text is None:
+            text = str(cell)
         texts.append(text)
     return texts
 

@@ -410,7 +410,7 @@ def _asks(table: Table, name: str) -> bool:
 
 
 def _in_objects(table: Table, text: str, sought: Sequence[str]) -> dict[str, list[Any]]:
-    """Return the ids, images and questions that are sought, as rows state them in objects or chats beside their texts."""
+    """Return the ids, images and questions that are sought, where rows state them in objects or in chats."""
     columns: dict[str, list[Any]] = {}
     holds_objects = any(isinstance(value, dict | list) for value in table.row(0).values())
     if not sought or not holds_objects:

@@ -11,7 +11,6 @@ from halluscope.responses.column_facts import FEWEST_ROWS, question_in
 from halluscope.responses.identity import (
     Identity,
     are_whole,
-    images_of,
     last_part,
     names_of_images,
     plain_id,
