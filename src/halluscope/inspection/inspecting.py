@@ -488,23 +488,17 @@ EMPTY = "empty"
 
 
 def _odd_rows(table: Table, column: str, blank: bool, cut_ends: CutEnds) -> dict[str, int]:
-    """Count what is odd about responses, and the rows that have none."""
-    odd = _odd(table, column)
-    lacking = sum(text_column.missing(table, [column], blank))
-    if lacking:
-        empty = odd.pop(EMPTY) - lacking
-        before = {LACKING: lacking}
-        if empty:
-            before[EMPTY] = empty
-        odd = {**before, **odd}
-    if cut_ends.places:
-        odd[CUT] = len(cut_ends.places)
-    return odd
+    """Count what is odd about responses, and the rows that have none.
 
-
-def _odd(table: Table, column: str) -> dict[str, int]:
-    """Count what is odd about responses."""
+    Args:
+        table: the rows.
+        column: the column with the responses.
+        blank: whether an empty cell is no response (`text_column.missing`).
+        cut_ends: the last lines of which a part is missing.
+    """
     texts = _shown_texts(table, column)
+    lacking = sum(text_column.missing(table, [column], blank))
+    empty = sum(not text.strip() for text in texts)
     names = list(table.columns)
     names.remove(column)
     gold = _first_present(GOLD, names)
@@ -516,7 +510,8 @@ def _odd(table: Table, column: str) -> dict[str, int]:
     heard = thoughts.take_out(texts, thoughts.REMOVED)
     shown = ", ".join(sorted(beside)[:5])
     odd = {
-        EMPTY: sum(not text.strip() for text in texts),
+        LACKING: lacking,
+        EMPTY: empty - lacking,
         "repeats of an earlier row": len(_repeats(table, names, texts)),
         f"equal to {gold}": len(texts) if are_gold else 0,
         "with thoughts": heard.thoughts,
@@ -529,6 +524,7 @@ def _odd(table: Table, column: str) -> dict[str, int]:
         models = {str(cell) for cell in table.cells(model) if cell is not None}
         if len(models) > 1:
             odd[f"LVLMs in the column {model}, which need a file each"] = len(models)
+    odd[CUT] = len(cut_ends.places)
     return {oddity: count for oddity, count in odd.items() if count}
 
 

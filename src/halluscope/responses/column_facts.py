@@ -102,10 +102,10 @@ def _right_by_any_version(texts: Texts, filled: int, expected: Expected) -> int:
         right = right_answers(texts, answers)
         if right:
             return right
-    for answers in expected.versions[:1]:
-        if _are_often_right(texts, answers) and expected.are_of_version(texts):
-            return filled
-    return 0
+    if not expected.versions:
+        return 0
+    are_nearly_right = _are_often_right(texts, expected.versions[0])
+    return filled if are_nearly_right and expected.are_of_version(texts) else 0
 
 
 def right_answers(texts: Texts, answers: Sequence[Any]) -> int:
@@ -231,13 +231,13 @@ def _ending(text: str | None, question: str, within: bool) -> str | None:
         question: the row's question.
         within: whether the question may stand within other words; if not, the text begins with it.
     """
-    if not text or not question:
+    asked = plain_question(question).casefold()
+    if not text or not asked:
         return None
     plain = plain_question(text.replace("\\n", " ").replace("<image>", " ")).casefold()
-    place = plain.rfind(plain_question(question).casefold())
-    if place < 0 or (place > 0 and not within):
+    before, found, ending = plain.rpartition(asked)
+    if not found or (before and not within):
         return None
-    ending = plain[place + len(plain_question(question).casefold()) :]
     words = set(map(plain_answer, ending.split()))
     if ("yes" in words) != ("no" in words):
         return None

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from halluscope.responses import text_column, ways
-from halluscope.responses.agreement import PROMPTS, STATED, Pairs
+from halluscope.responses.agreement import PROMPTS_OR_QUESTIONS, WHOLE_PROMPTS, Pairs
 from halluscope.responses.column_facts import Expected, are_of_other_rows, mostly_ask, question_in
 from halluscope.responses.identity import (
     Identity,
@@ -230,18 +230,19 @@ def _paired(case: Case) -> tuple[Case, Pairs]:
     try:
         return case, pairs_of(case)
     except ValueError as error:
-        without = case.without_repeats()
-        if without is None:
-            raise
-        try:
-            pairs = pairs_of(without)
-        except (Incomplete, Repeated):
-            raise
-        except ValueError:
-            raise error from None
-        if not _are_told_apart(without, pairs):
-            raise
-        return without, pairs
+        refusal = error
+    without = case.without_repeats()
+    if without is None:
+        raise refusal
+    try:
+        pairs = pairs_of(without)
+    except (Incomplete, Repeated):  # they say more than that a response is repeated
+        raise
+    except ValueError:
+        raise refusal from None
+    if not _are_told_apart(without, pairs):
+        raise refusal
+    return without, pairs
 
 
 def _are_told_apart(case: Case, pairs: Pairs) -> bool:
@@ -439,8 +440,8 @@ def _check_right_answers(case: Case, pairs: Pairs, answered: _Answered) -> None:
     for name in RIGHT_ANSWERS:
         if name not in responses.table.columns or name in responses.columns:
             continue
-        versions = _expected(case.identity, answered.rows).versions
-        if are_of_other_rows(text_column.texts_of(responses.table, name), versions):
+        texts = text_column.texts_of(responses.table, name)
+        if are_of_other_rows(texts, _expected(case.identity, answered.rows).versions):
             raise ValueError(
                 f"{case.source}, matched by {pairs.way}: the column {name} holds right answers, but to other rows than "
                 "those of the dataset. Are these responses in another order, or to another dataset? Give each the id "
@@ -496,7 +497,7 @@ def _prompts(case: Case, answered: _Answered) -> dict[str, Any]:
     names = [""]
     if PROMPT in table.columns:
         names = sorted({str(cell or "") for cell in table.cells(PROMPT)})
-    columns = PROMPTS if case.identity.prompt else STATED
+    columns = PROMPTS_OR_QUESTIONS if case.identity.prompt else WHOLE_PROMPTS
     prompts = answered.responses.first_texts(columns, range(len(answered.rows)))
     unlike = 0
     if any(prompts):
