@@ -48,6 +48,11 @@ READ = {
         "custom_id": str(row["question_id"]),
         "response": completion(word),
     },
+    "a completion with the row's id": lambda row, word: {
+        "id": "chatcmpl-1",
+        "question_id": row["question_id"],
+        **completion(word)["body"],
+    },
     "whether it is right, beside": lambda row, word: {
         "question_id": row["question_id"],
         "answer": row["label"],

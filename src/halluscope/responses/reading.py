@@ -372,10 +372,15 @@ def _check_alike(row: Row, where: str, options: MatchingOptions) -> None:
 
 
 def with_known_columns(table: Table, columns: Sequence[str] = ()) -> Table:
-    """Add the image and the question of rows that state them in another column, or in an object or a chat."""
+    """Add the image and the question of rows that state them in another column, or in an object or a chat.
+
+    Of chat completions, which were read choice by choice, the message is the response.
+    """
     first = table.row(0)
     text = text_column.first_named(first, columns)[1]
     more = {}
+    if not text and isinstance(first.get("message"), Mapping):
+        more[TEXTS[0]] = table.cells("message")
     has_no_id = set(IDS).isdisjoint(first)
     if has_no_id:
         images = []
