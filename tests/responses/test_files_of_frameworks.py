@@ -10,6 +10,7 @@ import random
 import pytest
 
 import halluscope
+from halluscope import cli
 from halluscope.inspection.inspecting import inspect
 from tests.responses.test_response_column import OTHER, Model, accuracy, dataset, question_rows  # noqa: F401
 
@@ -239,3 +240,17 @@ def test_inspect_finds_what_score_finds_in_a_chat(tmp_path):
     assert (
         found.columns["id"] == "custom_id" and found.benchmarks == ()
     )  # not descriptions, by the words of its JSON
+
+
+def test_earlier_turns_of_a_chat_are_said_to_be_ignored(dataset, tmp_path, capsys):  # noqa: F811
+    rows, _ = answered()
+    file = tmp_path / "chats.jsonl"
+    lines = []
+    for row, word in rows:
+        first = [{"role": "user", "content": "Look closely."}, said("I do.")]
+        lines.append(json.dumps({"messages": [*first, asked(row), said(word)]}))
+    file.write_text("\n".join(lines))
+    assert (
+        cli.main(["score", "pope", "--responses", str(file), "--dataset", dataset, "--bootstrap", "0"]) == 0
+    )
+    assert "60 are the last of several responses in a chat" in capsys.readouterr().err

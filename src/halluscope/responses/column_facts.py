@@ -152,9 +152,11 @@ def _share_right(texts: Texts, answers: Sequence[Any], places: Sequence[int]) ->
 
 def are_all_right(texts: Texts, expected: Expected) -> bool:
     """Whether so few texts that an LVLM may be right in all of them are all the right answers."""
+    if len(texts) >= FEWEST_ROWS:
+        return False
     for answers in expected.versions:
         places = _with_both(texts, answers)
-        if FEW_ROWS <= len(places) < FEWEST_ROWS and _share_right(texts, answers, places) == 1:
+        if len(places) >= FEW_ROWS and _share_right(texts, answers, places) == 1:
             return True
     return False
 
@@ -311,8 +313,14 @@ def plain_question(text: str) -> str:
 
 def are_numbers(texts: Texts) -> bool:
     """Whether all of many texts are numbers, such as the probability of a yes."""
-    filled = [text for text in texts if text]
-    return len(filled) >= FEWEST_ROWS and all(map(_NUMBER.fullmatch, filled))
+    filled = 0
+    for text in texts:
+        if not text:
+            continue
+        if _NUMBER.fullmatch(text) is None:
+            return False
+        filled += 1
+    return filled >= FEWEST_ROWS
 
 
 # One and the same text

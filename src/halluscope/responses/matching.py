@@ -24,7 +24,7 @@ from halluscope.responses.identity import (
     single_spaced,
     values_of,
 )
-from halluscope.responses.names import ANSWER_ID, PROMPT, RIGHT_ANSWERS, is_image_file
+from halluscope.responses.names import ANSWER_ID, PROMPT, RIGHT_ANSWERS, TURNS, is_image_file
 from halluscope.responses.question_runs import in_order
 from halluscope.responses.reading import Responses
 from halluscope.responses.repeats import some_column_is_unique
@@ -119,7 +119,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         uncompared=pairs.uncompared,
         figures=responses.figures,
         labels=answered.responses.labels,
-        column_remarks=list(remarks) + list(answered.remarks),
+        column_remarks=list(remarks) + list(answered.remarks) + _about_turns(answered),
         without_response=len(paired.rows) - len(answered.rows),
         repeats=repeats,
         cut_ends=responses.cut_ends,
@@ -447,6 +447,14 @@ def _check_right_answers(case: Case, pairs: Pairs, answered: _Answered) -> None:
                 "those of the dataset. Are these responses in another order, or to another dataset? Give each the id "
                 f"of its row, its image or its question. If {name} holds something else, rename it."
             )
+
+
+def _about_turns(answered: _Answered) -> list[str]:
+    """Say how many responses are the last of several in a chat."""
+    chats = [cell for cell in answered.responses.table.cells(TURNS) if cell]
+    if not chats:
+        return []
+    return [f"{len(chats):,} are the last of several responses in a chat, of which the others are ignored"]
 
 
 def _expected(identity: Identity, rows: Sequence[Any]) -> Expected:

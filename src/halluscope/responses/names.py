@@ -86,6 +86,9 @@ LABEL = "label"
 # The key under which a response names the prompt that was asked, if the prompt has a name
 PROMPT = "halluscope_prompt"
 
+# The key under which a row that was read from a chat says how many responses the chat has, if there are several
+TURNS = "halluscope_turns"
+
 # The columns whose names have a use of their own
 KNOWN = frozenset(IDS) | frozenset(QUESTIONS) | frozenset(TEXTS) | {PROMPT}
 

@@ -514,7 +514,7 @@ def responses_in(responses: Responses, columns: Sequence[str]) -> Responses:
     if len(columns) == 1:
         labels = yes_no_labels(cell for cell, lacks in zip(cells, missing, strict=True) if not lacks)
     texts = []
-    if not labels and not any(missing) and are_plain(cells):
+    if not labels and True not in missing and are_plain(cells):
         texts = list(cells)
     else:
         for place, cell in enumerate(cells):

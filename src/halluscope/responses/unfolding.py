@@ -11,7 +11,7 @@ from typing import Any
 from halluscope.reading import tables
 from halluscope.reading.tables import Located
 from halluscope.responses.image_urls import address_in, file_in
-from halluscope.responses.names import IDS, IMAGES, LABEL, QUESTIONS, SAYS, TEXTS, is_image_file
+from halluscope.responses.names import IDS, IMAGES, LABEL, QUESTIONS, SAYS, TEXTS, TURNS, is_image_file
 from halluscope.sanitize import one_line
 from halluscope.validation import is_number
 
@@ -261,10 +261,11 @@ def _about(part: Rows) -> tuple[str, ...]:
 def turns(chat: Sequence[Row]) -> dict[str, str]:
     """Return a chat's last `prompt` and `response`, and its `image`, as LLaVA's, OpenAI's and Qwen's files have them.
 
-    What is not there is left out; {} if nobody speaks whom such files name.
+    What is not there is left out; {} if nobody speaks whom such files name. `TURNS` counts several responses.
     """
     stated = {}
     images = set()
+    responses = 0
     for turn in chat:
         speaker = SPEAKERS.get(str(turn.get("role", turn.get("from"))))
         text = turn.get("content", turn.get("value"))
@@ -273,6 +274,9 @@ def turns(chat: Sequence[Row]) -> dict[str, str]:
             text = "\n".join(_texts_in(text))
         if speaker and isinstance(text, str):
             stated[speaker] = text
+            responses += speaker == "response"
+    if responses > 1:
+        stated[TURNS] = str(responses)
     if stated and len(images) == 1:
         stated["image"] = images.pop()
     return stated
