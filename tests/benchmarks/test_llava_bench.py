@@ -6,6 +6,7 @@ import os
 import re
 import warnings
 from collections import defaultdict
+from math import nan
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,12 @@ def test_files_that_do_not_belong_together(file, change, message, tmp_path):
 # Ratings in files
 
 
+def test_a_table_is_no_file_of_ratings(tmp_path):
+    (tmp_path / "ratings.csv").write_text("id,reference,model\n0,8,6\n")
+    with pytest.raises(ValueError, match="ratings.csv is a table; verdicts are read from JSON lines"):
+        from_files(tmp_path, tmp_path / "ratings.csv")
+
+
 def test_a_reply_without_its_pair(tmp_path):
     """It is read as the authors' script reads it; one that has more on its first line is not read."""
     lines = reviews((8, 6), (9, 8), (9, 3), (7, 7))
@@ -157,7 +164,7 @@ def test_a_reply_without_its_pair(tmp_path):
     with pytest.warns(UserWarning, match="1 of the 4 texts in ratings .* the first line of a reply"):
         result = from_files(tmp_path, write_lines(tmp_path / "reviews.jsonl", lines))
     assert result["score"] == pytest.approx(100 * 17 / 26) and result["unreadable"] == 1 / 4
-    assert "judge:given,authors-1-" in result["signature"]
+    assert "judge:given,authors-2-" in result["signature"]
 
 
 @pytest.mark.parametrize(
@@ -226,13 +233,13 @@ def rule(tmp_path, monkeypatch):
 
 
 def test_the_authors_prompt(rule, serve):
-    """As their script builds it; it takes the caption's characters for sentences."""
+    """As their script builds it."""
     served = serve(lambda *_: reply("9 6\nThe first is better."))
     result = compute(TEXTS, rows(), judge=served.judge, prompts="authors", rule=rule, progress=False)
-    assert result["score"] == pytest.approx(100 * 6 / 9) and ",authors-1-" in result["signature"]
+    assert result["score"] == pytest.approx(100 * 6 / 9) and ",authors-2-" in result["signature"]
     first = next(prompt for prompt in served.prompts if "thing 0" in prompt)
     assert first == (
-        f"[Context]\n{chr(10).join('A dog on a lawn.')}\n\n[Question]\nWhat about thing 0?\n\n"
+        "[Context]\nA dog on a lawn.\n\n[Question]\nWhat about thing 0?\n\n"
         "[Assistant 1]\nIt is the dog 0.\n\n[End of Assistant 1]\n\n"
         "[Assistant 2]\nA dog.\n\n[End of Assistant 2]\n\n"
         "[System]\nRate both.\nFirst a line with two numbers.\n\n"
@@ -322,7 +329,7 @@ def test_both_orders_by_hand():
     result = compute(TEXTS, rows(), judge=judge, both_orders=True, bootstrap=1, progress=False)
     assert len(judge.asked) == 8
     assert (result["reference_mean"], result["model_mean"]) == (9, 7)
-    expected = {"gain": 2, "low": 2, "high": 2, "usual": 60, "turned": 100}
+    expected = {"gain": 2, "usual": 60, "turned": 100}  # all questions have the same gain
     assert result["order"] == pytest.approx(expected)
     assert "|orders:both|" in result["signature"]
     notes = benchmark("llava_bench").module("report").report([("mine", result)])[-1].lines
@@ -352,4 +359,5 @@ def test_ratings_rise_with_length():
     """1, 3, 6 and 3 words: the ratings rise by one point per word, 100 per 100 words."""
     ratings = [(8, 1 + len(text.split())) for text in TEXTS]
     result = compute(TEXTS, rows(), ratings=ratings, bootstrap=1)
-    assert result["by_length"]["model_mean"] == pytest.approx({"value": 100, "low": 100, "high": 100})
+    on_a_line = {"value": 100, "low": nan, "high": nan}
+    assert result["by_length"]["model_mean"] == pytest.approx(on_a_line, nan_ok=True)
