@@ -234,7 +234,7 @@ def test_marks_of_both(runs, certified, json_of):
     content = json.loads(certificates[1].read_text())
     certificates[1].write_text(json.dumps(sealed({**content, "drawn_from": "texts-1-0"})))
     found = json_of("study", "certify", *runs, "--certificate", *certificates, "--bootstrap", "40")
-    assert "two.certificate is about none of these runs" in found["doubts"][-1]
+    assert "two.certificate was not used: it is about none of these runs" in found["doubts"][-1]
 
 
 def test_a_judge_that_calls_all_right_cannot_be_corrected(certified, json_of, ran, tmp_path):

@@ -32,7 +32,7 @@ ROWS = (VALID, AGREE)  # the marks of a dataset's rows
 # an option of `sheet make` -> the marks that it is for
 FOR = {
     "stratum": ROWS,
-    "responses": (VALID, AGREE, IMPLIED),
+    "responses": (AGREE, IMPLIED),
     "images": (VALID, AGREE, VERDICT),
     "dataset": (VERDICT,),
 }
@@ -88,7 +88,8 @@ def make(
             implied: which classes does a response imply? (for `study certify`; responses of one LVLM); verdict: how do
             you judge a response that a grader judged? (for `study certify --run`)
         stratum: draw from each value of this column
-        responses: files of models' responses, each of which is marked (for `study reliability --criterion`)
+        responses: with --marks agree: files of models' responses, each of which is marked (for `study reliability
+            --criterion`); with --marks implied: one such file
         images: the folder of the image files that the rows name
         dataset: with --marks verdict: the dataset, to show its images
     """

@@ -301,6 +301,8 @@ def _installed_from(package: str, requirements: str) -> str:
 # A run's principal score in a model's repository
 
 NOTES = 200  # the most characters of notes
+# the most characters of a file's name that say what it holds; file systems allow 255 bytes in all
+LONGEST = 230
 
 
 def results(folder: Path, model: str, benchmark: str, source: str, hub: Hub | None) -> list[Publication]:
@@ -424,7 +426,7 @@ def _file_of(entry: EvalResultEntry) -> str:
     """Return the path of an entry in its model's repository: results under other choices get other files."""
     variant = re.sub(r"[\W_]", "-", entry.notes or "").strip("-").lower()
     name = f"{entry.task_id}-{variant}".rstrip("-")
-    return f"{RESULTS}/halluscope-{name[:100]}.yaml"
+    return f"{RESULTS}/halluscope-{name[:LONGEST]}.yaml"
 
 
 def _same_results(

@@ -25,8 +25,7 @@ from halluscope.stats.tallies import Bools
 from halluscope.studies.judgement import Judgement, digest, name_of, rows_of
 from halluscope.studies.marked_sheet import Sheet, read_sheet
 from halluscope.studies.sheet import IMPLIED, NO_OTHERS, OTHERS, Entry, class_names, rows_about
-from halluscope.validation import finite as number
-from halluscope.validation import whole
+from halluscope.validation import finite, whole
 from halluscope.vocabularies import Vocabulary
 
 LARGEST_WEIGHT = 1e9  # of a label: 1 / the chance that its text was drawn
@@ -48,14 +47,14 @@ class Labels:
 
     def sample_of(self, texts: Sequence[str]) -> Sample:
         """Return the rows of those texts that are labelled; a text in several rows has its labels in each."""
-        place = {text: number for number, text in enumerate(self.texts)}
+        place_of = {text: place for place, text in enumerate(self.texts)}
         rows = []
         places = []
         for row, text in enumerate(texts):
-            number = place.get(digest(text))
-            if number is not None:
+            place = place_of.get(digest(text))
+            if place is not None:
                 rows.append(row)
-                places.append(number)
+                places.append(place)
         return Sample(np.array(rows, dtype=np.int64), self.chances[places], self.implied[places])
 
 
@@ -223,5 +222,5 @@ def _line(row: Any, digests: Mapping[str, str], vocabulary: Vocabulary) -> Line 
         return None
     weight = 0.0
     if "weight" in row:
-        weight = number("weight", row["weight"], 1, LARGEST_WEIGHT)
+        weight = finite("weight", row["weight"], 1, LARGEST_WEIGHT)
     return Line(text, class_name, bool(answer), weight)

@@ -25,11 +25,12 @@ LARGEST_SIDE = 1280
 class Images:
     """The images of a dataset's rows, in the rows or as files in a folder."""
 
-    def __init__(self, rows: Any, images: Path | None = None, folder: Path | None = None) -> None:
+    def __init__(self, rows: Any, named_folder: Path | None = None, own_folder: Path | None = None) -> None:
+        """Take the rows, the folder of images that the user names, and the dataset's own folder."""
         self.rows = rows
         self.table = without_pictures(rows)
-        self.images = images  # the folder that the user names
-        self.folder = folder  # the dataset's own
+        self.named_folder = named_folder
+        self.own_folder = own_folder
         self.column = next(iter(picture_columns(rows)), None)
 
     def entry(self, index: int) -> Entry:
@@ -40,9 +41,9 @@ class Images:
         if self.column:
             stored = self.rows[index][self.column]
         if stored:
-            picture = open_stored(stored, self.images or self.folder, name)
-        elif self.images is not None and file is not None:
-            picture = open_named(file, self.images, name)
+            picture = open_stored(stored, self.named_folder or self.own_folder, name)
+        elif self.named_folder is not None and file is not None:
+            picture = open_named(file, self.named_folder, name)
         else:
             return {}
         return {"image": data_uri(small(picture, LARGEST_SIDE).content, "image/webp")}
@@ -144,7 +145,11 @@ def identify(row: Row, index: int) -> dict[str, str]:
     if own_id is None:
         own_id = index
     lines = [question or ""]
-    lines += map(str, _first(row, OPTIONS) or [])
+    options = _first(row, OPTIONS)
+    if isinstance(options, list):
+        lines += map(str, options)
+    elif options is not None:
+        lines.append(str(options))
     return {
         "id": str(own_id),
         "question": "\n".join(lines).strip(),
