@@ -145,6 +145,33 @@ def test_what_is_not_there_and_what_is_a_part(hub, send, monkeypatch):
     assert "not a result on the whole benchmark" in send(ends=2)
 
 
+def test_of_a_benchmark_without_tags_main_is_named(hub, send):
+    """Whichever branch the Hub lists first."""
+    model = hub.make("model", MODEL)
+    hub.make("dataset", REPOSITORY)
+    branches = [
+        {"name": name, "ref": f"refs/heads/{name}", "targetCommit": commit * 40}
+        for name, commit in (("draft", "d"), ("main", "e"))
+    ]
+    listed = Answer({"branches": branches, "converts": [], "tags": []})
+    hub.gate = lambda method, path: listed if path.endswith(f"{REPOSITORY}/refs") else None
+    send("--upload")
+    (entry,) = parse_eval_result_entries(yaml.safe_load(model.files[result(model.files)]))
+    assert entry.dataset_revision == "e" * 40
+
+
+def test_long_variants_have_files_of_their_own(hub, send, monkeypatch):
+    """Judges with long names, that differ at the end."""
+    model = hub.make("model", MODEL)
+    hub.make("dataset", REPOSITORY)
+    for judge in ("one", "two"):
+        by = f"judged by openai:{'long' * 30}-{judge}"
+        monkeypatch.setattr("halluscope.reporting.published.judges", lambda keys, by=by: [by])
+        send("--upload")
+    files = [path for path in model.files if path.startswith(".eval_results/")]
+    assert len(files) == 2 and max(map(len, files)) < 255
+
+
 def test_a_version_that_is_not_on_the_hub(hub, send):
     hub.make("model", MODEL)
     made = hub.make("dataset", REPOSITORY)

@@ -2,6 +2,7 @@
 
 import json
 
+import pandas
 import pytest
 
 import halluscope
@@ -92,6 +93,17 @@ def test_nouns_of_captions(tmp_path, sheet_of, json_of):
     found = json_of("study", "certify", mark(sheet_of(run, 2), lambda row: YES_MARK), "--run", run)
     assert found["confusion"] == {"all": [[0, 1, 1], [1, 1, 2]]}
     assert found["scores"][0]["judge"] == pytest.approx(1 / 3)
+
+
+def test_marks_of_a_scale_that_pandas_saved(tmp_path, sheet_of, json_of):
+    """A column of numbers with a gap is one of floats."""
+    run, count = judged("mmhal", tmp_path)
+    marks = iter(["6", "2", *[""] * (count - 2)])
+    marked = mark(sheet_of(run, count), lambda row: next(marks))
+    pandas.read_csv(marked).to_csv(marked, index=False)
+    assert ",6.0," in marked.read_text()
+    found = json_of("study", "certify", marked, "--run", run, "--allow-unmarked", "--bootstrap", "20")
+    assert {people for _, people, _ in found["confusion"]["rating"]} == {6, 2}
 
 
 def test_a_judge_that_never_gives_a_criterion(tmp_path, sheet_of, json_of):
@@ -235,6 +247,29 @@ def test_marks_of_both(runs, certified, json_of):
     certificates[1].write_text(json.dumps(sealed({**content, "drawn_from": "texts-1-0"})))
     found = json_of("study", "certify", *runs, "--certificate", *certificates, "--bootstrap", "40")
     assert "two.certificate was not used: it is about none of these runs" in found["doubts"][-1]
+
+
+def test_two_judges_of_one_models_responses_are_no_two_models(runs, certified, refused, tmp_path):
+    """People call 60 right, whoever judges; the marks of one run were paired with the other judge's verdicts."""
+    again = tmp_path / "other judge"
+    ratings = [number < 40 for number in range(QUESTIONS)]
+    halluscope.score(
+        "haloquest", tmp_path / "one.jsonl", tmp_path / "rows.jsonl", out=again, bootstrap=0, ratings=ratings
+    )
+    message = refused("study", "certify", runs[0], again, "--certificate", certified(runs[0], 60))
+    assert "are of the same responses" in message and "study swap" in message
+
+
+def test_of_two_certificates_of_the_same_responses_the_first_counts(runs, certified, json_of, tmp_path):
+    """Two people marked one run; the second calls only 50 right."""
+    first = certified(runs[0], 60)
+    content = json.loads(first.read_text())
+    marks = [line | {"people": {"correct": 0.0}} for line in content["marks"]]
+    second = tmp_path / "second.json"
+    second.write_text(json.dumps(sealed({**content, "marks": marks})))
+    found = json_of("study", "certify", runs[0], "--certificate", first, second, "--bootstrap", "40")
+    assert found["scores"][0]["value"] == pytest.approx(0.5)
+    assert "second.json was not used: " in found["doubts"][0]
 
 
 def test_a_judge_that_calls_all_right_cannot_be_corrected(certified, json_of, ran, tmp_path):
