@@ -32,7 +32,7 @@ class MarkedText:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A marked sheet."""
+    """A sheet, marked or to be marked."""
 
     name: str
     kind: str  # a key of `KINDS`
@@ -44,13 +44,18 @@ class Sheet:
         """The marks of its kind."""
         return KINDS[self.kind].marks
 
+    @property
+    def rows(self) -> list[Entry]:
+        """All rows, in order."""
+        return sorted(self.entries + self.unmarked, key=lambda entry: int(entry["row"]))
+
     def check(self, kind: str, drawn_from: str = "") -> None:
         """Check that it has these marks, and that it was drawn from the texts of this name."""
         if self.kind != kind:
             raise ValueError(
                 f"The sheet {self.name} has the marks {', '.join(self.marks)}; expected one made with --marks {kind}."
             )
-        population = self.entries[0]["drawn_from"]
+        population = self.rows[0]["drawn_from"]
         if drawn_from and population != drawn_from:
             raise ValueError(
                 f"The sheet {self.name} was drawn from {short_repr(population)}, but the responses are {drawn_from}. "
@@ -121,6 +126,20 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
 
     A row without a mark is an error unless `allow_unmarked`. Each stratum, and each model's part of one, needs a mark.
     """
+    sheet = read_unmarked(path)
+    unmarked = sheet.unmarked
+    if not sheet.entries or (unmarked and not allow_unmarked):
+        raise ValueError(
+            f"{len(unmarked)} of the {len(sheet.rows)} rows of {path} have no mark: "
+            f"{_some([entry['row'] for entry in unmarked])}. "
+            "Mark them, or leave them out with --allow-unmarked if at least one is marked."
+        )
+    _check_strata(path, sheet.entries, unmarked)
+    return sheet
+
+
+def read_unmarked(path: Path) -> Sheet:
+    """Read a sheet of which any number of rows is marked."""
     lines = _lines(path)
     ((name, _),) = Counter(line["sheet"] for line in lines).most_common(1)
     parts = _NAME.fullmatch(name)
@@ -142,13 +161,6 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
             marked.append(entry)
         else:
             unmarked.append(entry)
-    if not marked or (unmarked and not allow_unmarked):
-        raise ValueError(
-            f"{len(unmarked)} of the {len(entries)} rows of {path} have no mark: "
-            f"{_some([entry['row'] for entry in unmarked])}. "
-            "Mark them, or leave them out with --allow-unmarked if at least one is marked."
-        )
-    _check_strata(path, marked, unmarked)
     return Sheet(name, kind, marked, unmarked)
 
 
