@@ -87,8 +87,9 @@ def test_ones_own_model_gets_a_commit(run, hub, send):
     assert entry.value == pytest.approx(100 * scores["aAcc"], abs=0.005)
     assert (entry.dataset_id, entry.task_id) == (REPOSITORY, "hallusionbench_aacc")
     assert entry.dataset_revision == made.head and "judged by rules" in entry.notes
-    assert entry.source_url == f"{hub.url}/datasets/acme/runs"
-    assert "scores.json" in hub["dataset", "acme/runs"].files
+    place = f"{MODEL}/hallusionbench_aacc-judged-by-rules"
+    assert entry.source_url == f"{hub.url}/datasets/acme/runs/tree/main/{place}"
+    assert f"{place}/scores.json" in hub["dataset", "acme/runs"].files
     entries = yaml.safe_load(model.files[result(model.files)])
     entries[0]["dataset"]["task_id"], entries[0]["value"] = "another", 0.1
     others = {".eval_results/other.yaml": yaml.safe_dump(entries).encode(), ".eval_results/odd.yaml": b"{"}
@@ -96,6 +97,16 @@ def test_ones_own_model_gets_a_commit(run, hub, send):
     before = len(model.commits)
     assert "nothing to do" in send("--source", "acme/runs", "--upload")
     assert len(model.commits) == before
+
+
+def test_a_dataset_holds_the_runs_of_several_models(hub, send):
+    """A second run does not replace the first, to which the first result points."""
+    hub.make("dataset", REPOSITORY)
+    for model in ("acme/one", "acme/two"):
+        hub.make("model", model)
+        send("--source", "acme/runs", "--upload", model=model)
+    scores = [path for path in hub["dataset", "acme/runs"].files if path.endswith("/scores.json")]
+    assert len(scores) == 2
 
 
 @pytest.mark.parametrize("value", [None, 99.9])
