@@ -129,7 +129,7 @@ def test_models_responses_are_marked_without_their_names(rows, tmp_path):
         ({"file_name": "../../etc/passwd"}, {}, r"rows\[0\] cannot be opened: .* leads out of"),
         ({"question": None}, {}, r"rows\[0\] has no question"),
         ({}, {"stratum": "type"}, r"rows\[0\] has no 'type'"),
-        ({}, {"responses": {"a": [SAID]}}, "None of the columns question_id, id, image_id"),
+        ({}, {"responses": {"a": [SAID]}}, "None of the columns question_id, id, image_id is in the rows"),
         ({"id": 2}, {"responses": {"a": [SAID]}}, "a has no response to the drawn row with the id 2"),
     ],
 )
@@ -143,6 +143,16 @@ def test_questions_are_marked_once_whoever_answers(rows, tmp_path, capsys):
     words = ("study", "sheet", "make", rows, "--out", tmp_path / "review", "--sample", 5)
     said = refused(capsys, *words, "--responses", responses)
     assert "--responses is for --marks agree or implied; the marks are valid" in said
+
+
+def test_rows_that_share_an_id_are_matched_by_another(tmp_path):
+    """As POPE's samplings share theirs: a response would stand beside another question."""
+    rows = [{"question_id": 1, "id": name, "question": f"Is there a {name}?"} for name in ("dog", "cat")]
+    said = [{"question_id": number, "response": "Yes."} for number in range(2)]
+    with pytest.raises(ValueError, match="with another value in each row"):
+        draw(Images(rows), 2, responses={"a": said})
+    said = [{"question_id": 1, "id": row["id"], "response": row["id"]} for row in rows]
+    assert [row["response"] for row in draw(Images(rows), 2, responses={"a": said})] == ["dog", "cat"]
 
 
 def test_images_from_a_dataset_and_from_a_folder(tmp_path, capsys):

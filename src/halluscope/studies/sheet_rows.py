@@ -96,7 +96,7 @@ def draw(
             stratum_of[index] = name
     answered = None
     if responses:
-        answered = _answered(responses, table[0])
+        answered = _answered(responses, table)
     entries: list[Entry] = []
     for index, name in sorted(stratum_of.items()):
         entry = identify(table[index], index)
@@ -184,17 +184,19 @@ class Answered:
         return response
 
 
-def _answered(responses: Mapping[str, Sequence[Row]], row: Row) -> Answered:
-    """Match responses by the first id that they share with the dataset, of which `row` is a row."""
-    shared = [name for name in IDS if name in row]
+def _answered(responses: Mapping[str, Sequence[Row]], table: Sequence[Row]) -> Answered:
+    """Match responses by the first id that they share with the rows of a dataset, and that no two rows have."""
+    keys = [name for name in IDS if name in table[0]]
     for rows in responses.values():
         for response in rows:
-            shared = [name for name in shared if name in response]
-    if not shared:
+            keys = [name for name in keys if name in response]
+    keys = [name for name in keys if len({str(row.get(name)) for row in table}) == len(table)]
+    if not keys:
         raise ValueError(
-            f"None of the columns {', '.join(IDS)} is in the rows and in all responses; add one."
+            f"None of the columns {', '.join(IDS)} is in the rows and in all responses, with another value in each "
+            "row; add one."
         )
-    key = shared[0]
+    key = keys[0]
     texts = {}
     for model, rows in responses.items():
         values = [response[key] for response in rows]
