@@ -249,6 +249,33 @@ def test_marks_of_both(runs, certified, json_of):
     assert "two.certificate was not used: it is about none of these runs" in found["doubts"][-1]
 
 
+def test_as_many_more_marks_as_are_named_settle_a_difference(sheet_of, json_of, ran, tmp_path):
+    """The judge calls 70 and 58 right, people 60 and 48; first half of the responses are marked, then more."""
+    (row, *_) = read_rows(str(small_datasets.build("haloquest", tmp_path)))
+    right = {"one": 60, "two": 48}
+    runs = [scored(tmp_path, "one", 70, row), scored(tmp_path, "two", 58, row)]
+    sheets = {run: sheet_of(run, QUESTIONS) for run in runs}
+
+    def compared(marked):
+        certificates = []
+        for run, sheet in sheets.items():
+            rows = table(sheet / "sheet.csv")
+            for row in rows[:marked]:
+                is_right = int(row["response"].split()[-1]) < right[run.name]
+                row["mark"] = YES_MARK if is_right else NO_MARK
+            certificates.append(tmp_path / f"{run.name} by {marked} marks.json")
+            words = ("--run", run, "--allow-unmarked", "--out", certificates[-1])
+            ran("study", "certify", save(rows, sheet), *words)
+        return "study", "certify", *runs, "--certificate", *certificates, "--bootstrap", "400"
+
+    (half,) = json_of(*compared(60))["differences"]
+    more = half["more_marks"]
+    assert not half["beyond_chance"] and 0 < more < 120
+    assert "more marks: how many more would put" in ran(*compared(60)).out
+    (settled,) = json_of(*compared(60 + more // 2))["differences"]
+    assert settled["beyond_chance"] and settled["more_marks"] == 0
+
+
 def test_two_judges_of_one_models_responses_are_no_two_models(runs, certified, refused, tmp_path):
     """People call 60 right, whoever judges; the marks of one run were paired with the other judge's verdicts."""
     again = tmp_path / "other judge"

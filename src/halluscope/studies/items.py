@@ -170,11 +170,14 @@ def report(result: Values, suspects: Sequence[int], top: int) -> Report:
     cells: list[list[Cell]] = []
     for number in suspects[:top]:
         row = rows[number]
+        label: Cell = None  # rows that a judge grades have none
+        if row["label"] is not None:
+            label = str(row["label"])
         cells.append(
             [
                 row["id"],
                 one_line(row["question"], SHOWN),
-                str(row["label"]),
+                label,
                 share(row["difficulty"]),
                 plain(row["discrimination"]),
             ]
