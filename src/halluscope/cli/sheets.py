@@ -20,7 +20,7 @@ from halluscope.stats.corrected import FEWEST_TEXTS
 from halluscope.stats.samples import FEWEST_MARKED
 from halluscope.studies import graders, labels, sheet_rows
 from halluscope.studies.judgement import judge
-from halluscope.studies.marked_sheet import read_sheet, read_unmarked
+from halluscope.studies.marked_sheet import read_sheet, read_partly_marked
 from halluscope.studies.marks import says
 from halluscope.studies.sheet import AGREE, IMPLIED, VALID, VERDICT, Draft, check_folder, write
 from halluscope.terminal import say
@@ -156,7 +156,7 @@ def _texts(sample: Sample, choice: Chosen) -> Draft:
     if sample.like is None:
         rows = labels.draw_sheet(judgement, ids, sample.size, sample.seed)
     else:
-        rows = labels.draw_like(judgement, ids, read_unmarked(sample.like))
+        rows = labels.draw_like(judgement, ids, read_partly_marked(sample.like))
     return Draft(rows, f"What the responses of {ready.matched.name} imply", judgement.vocabulary.classes)
 
 

@@ -126,7 +126,7 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
 
     A row without a mark is an error unless `allow_unmarked`. Each stratum, and each model's part of one, needs a mark.
     """
-    sheet = read_unmarked(path)
+    sheet = read_partly_marked(path)
     unmarked = sheet.unmarked
     if not sheet.entries or (unmarked and not allow_unmarked):
         raise ValueError(
@@ -138,7 +138,7 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
     return sheet
 
 
-def read_unmarked(path: Path) -> Sheet:
+def read_partly_marked(path: Path) -> Sheet:
     """Read a sheet of which any number of rows is marked."""
     lines = _lines(path)
     ((name, _),) = Counter(line["sheet"] for line in lines).most_common(1)
