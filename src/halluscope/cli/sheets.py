@@ -20,7 +20,7 @@ from halluscope.stats.corrected import FEWEST_TEXTS
 from halluscope.stats.samples import FEWEST_MARKED
 from halluscope.studies import graders, labels, sheet_rows
 from halluscope.studies.judgement import judge
-from halluscope.studies.marked_sheet import read_sheet, read_partly_marked
+from halluscope.studies.marked_sheet import read_partly_marked, read_sheet
 from halluscope.studies.marks import says
 from halluscope.studies.sheet import AGREE, IMPLIED, VALID, VERDICT, Draft, check_folder, write
 from halluscope.terminal import say
