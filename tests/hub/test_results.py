@@ -87,7 +87,7 @@ def test_ones_own_model_gets_a_commit(run, hub, send):
     assert entry.value == pytest.approx(100 * scores["aAcc"], abs=0.005)
     assert (entry.dataset_id, entry.task_id) == (REPOSITORY, "hallusionbench_aacc")
     assert entry.dataset_revision == made.head and "judged by rules" in entry.notes
-    place = f"{MODEL}/hallusionbench_aacc-judged-by-rules"
+    place = f"{MODEL}/hallusionbench_aacc-judged-by-rules-2"
     assert entry.source_url == f"{hub.url}/datasets/acme/runs/tree/main/{place}"
     assert f"{place}/scores.json" in hub["dataset", "acme/runs"].files
     entries = yaml.safe_load(model.files[result(model.files)])

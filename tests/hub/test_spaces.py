@@ -93,7 +93,7 @@ def test_the_page_scores_as_the_package_does():
 def test_a_response_may_begin_with_a_quotation_mark():
     """A line is JSON only if it can be read as that."""
     shown = page("throne")
-    said = shown.answer('"Stop" is written on a bus.\n"A \\"cat\\"."', '["bus"]\n["cat"]', *first(shown))
+    said = shown.answer('"Stop" is written on a bus.\n"A \\u0063at."', '["bus"]\n["cat"]', *first(shown))
     assert [row[1:3] for row in said.rows["data"]] == [["bus", ""], ["cat", ""]]
 
 

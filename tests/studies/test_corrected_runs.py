@@ -149,12 +149,10 @@ def test_the_same_images_are_drawn_for_another_model(scored, drawn, json_of, ran
     for sheet in (first, same):
         draws.append([(row["id"], row["chance"]) for row in table(sheet) if not row["class"]])
     assert draws[0] == draws[1] and len(draws[0]) == 100
+    by_one = certified_by(first, "one", ran, tmp_path)
     widths = []
-    for second in (same, drawn("three", "--sample", 100, "--seed", 1)):
-        certificates = [
-            certified_by(first, "one", ran, tmp_path),
-            certified_by(second, "three", ran, tmp_path),
-        ]
+    for sheet in (same, drawn("three", "--sample", 100, "--seed", 1)):
+        certificates = [by_one, certified_by(sheet, "three", ran, tmp_path)]
         found = json_of("study certify", *runs, "--certificate", *certificates)
         (difference,) = named(found["differences"], "precision_all")
         assert difference["low"] < 150 / 168 - 150 / 177 < difference["high"]

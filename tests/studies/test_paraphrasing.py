@@ -116,7 +116,8 @@ def test_a_persons_marks(tmp_path, server, capsys):
 def test_marks_find_rows_whose_ids_lost_their_zeros(tmp_path):
     """As a spreadsheet saves the sheet."""
     asked = [
-        {"id": f"00{number}", "question": f"Is image {number} red?", "answer": "no"} for number in (1, 2)
+        {"id": f"00{number}", "question": f"Is there a dog in image {number}?", "answer": "no"}
+        for number in (1, 2)
     ]
     rows = lines(tmp_path / "rows.jsonl", asked)
     run("study", "parallel", rows, "--out", tmp_path / "form.jsonl")
