@@ -186,11 +186,15 @@ class Answered:
 
 def _answered(responses: Mapping[str, Sequence[Row]], table: Sequence[Row]) -> Answered:
     """Match responses by the first id that they share with the rows of a dataset, and that no two rows have."""
-    keys = [name for name in IDS if name in table[0]]
+    shared = [name for name in IDS if name in table[0]]
     for rows in responses.values():
         for response in rows:
-            keys = [name for name in keys if name in response]
-    keys = [name for name in keys if len({str(row.get(name)) for row in table}) == len(table)]
+            shared = [name for name in shared if name in response]
+    keys = []
+    for name in shared:
+        values = {str(row.get(name)) for row in table}
+        if len(values) == len(table):
+            keys.append(name)
     if not keys:
         raise ValueError(
             f"None of the columns {', '.join(IDS)} is in the rows and in all responses, with another value in each "
