@@ -197,7 +197,11 @@ def test_what_is_said_of_other_choices_and_of_points(tmp_path, hub, published, m
     scored = {}
     for name, dataset, options in (
         ("mmhal", "mmhal", {"ratings": [6, 0, 4]}),
-        ("throne", "throne_coco", {"judges": "lexical", "class_f": "mean"}),
+        (
+            "throne",
+            "throne_coco",
+            {"judges": "lexical", "class_f": "mean", "agreement": "majority", "questions": "released"},
+        ),
     ):
         folder = whole(dataset, tmp_path, monkeypatch)
         rows = []
@@ -215,7 +219,8 @@ def test_what_is_said_of_other_choices_and_of_points(tmp_path, hub, published, m
         (path,) = (path for path in model.files if path.startswith(f".eval_results/halluscope-{name}"))
         (scored[name],) = parse_eval_result_entries(yaml.safe_load(model.files[path]))
     assert scored["mmhal"].value == pytest.approx(10 / 3, abs=1e-4)
-    assert scored["throne"].notes.endswith("class_f mean, with a prompt of its own")
+    said = "questions released, agreement 2of3, class_f mean, with a prompt of its own"
+    assert scored["throne"].notes.endswith(said)
 
 
 @pytest.mark.parametrize(

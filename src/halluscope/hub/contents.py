@@ -426,10 +426,14 @@ def _notes(run: Run) -> str:
     notes = published.judges(run.keys)
     usual = defaults(run.benchmark.compute)
     for option in run.benchmark.options:
+        name = option.name
+        chosen = run.options.get(name, usual.get(name))
+        if chosen == usual.get(name) or name in published.JUDGES:
+            continue
         if option.choices:
-            chosen = run.options.get(option.name, usual.get(option.name))
-            if chosen != usual.get(option.name):
-                notes.append(f"{option.name} {chosen}")
+            notes.append(f"{name} {chosen}")
+        elif name in run.keys:
+            notes.append(f"{name} {run.keys[name]}")
     if run.ready.matched.other_prompts:
         notes.append("with a prompt of its own")
     return one_line(", ".join(notes), NOTES)
