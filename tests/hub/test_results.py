@@ -12,6 +12,7 @@ from halluscope.building import spec as specs
 from halluscope.hub import contents
 from halluscope.reading.datasets import read_rows
 from tests import small_datasets
+from tests.fake_judge import FakeJudge
 from tests.standin_hub import Answer
 
 pytestmark = [pytest.mark.usefixtures("online"), pytest.mark.filterwarnings("ignore")]
@@ -221,6 +222,20 @@ def test_what_is_said_of_other_choices_and_of_points(tmp_path, hub, published, m
     assert scored["mmhal"].value == pytest.approx(10 / 3, abs=1e-4)
     said = "questions released, agreement 2of3, class_f mean, with a prompt of its own"
     assert scored["throne"].notes.endswith(said)
+
+
+def test_ratings_in_both_orders_are_said_to_be_that(tmp_path, hub, published, monkeypatch):
+    model = hub.make("model", MODEL)
+    hub.make("dataset", "acme/data")
+    folder = whole("llava_bench", tmp_path, monkeypatch)
+    texts = ["A dog."] * len(list(read_rows(str(folder))))
+    reply = json.dumps({"reason": "Because.", "first_rating": 8, "second_rating": 6})
+    judge = FakeJudge(lambda prompt, number: reply)
+    options = {"judge": judge, "both_orders": True, "progress": False, "store": None}
+    halluscope.score("llava_bench", texts, folder, out=tmp_path / "run", bootstrap=0, **options)
+    published("results", tmp_path / "run", "--model", MODEL, "--benchmark", "acme/data", "--upload")
+    (entry,) = parse_eval_result_entries(yaml.safe_load(model.files[result(model.files)]))
+    assert entry.notes.endswith(", both orders")
 
 
 @pytest.mark.parametrize(

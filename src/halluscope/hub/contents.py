@@ -434,6 +434,8 @@ def _notes(run: Run) -> str:
             notes.append(f"{name} {chosen}")
         elif name in run.keys:
             notes.append(f"{name} {run.keys[name]}")
+    if "orders" in run.keys:
+        notes.append(f"{run.keys['orders']} orders")
     if run.ready.matched.other_prompts:
         notes.append("with a prompt of its own")
     return one_line(", ".join(notes), NOTES)
