@@ -10,7 +10,7 @@ from halluscope.reading.datasets import read_rows
 from halluscope.studies.certificate import sealed
 from halluscope.studies.sheet import NO_MARK, YES_MARK
 from tests import small_datasets
-from tests.studies.sheets import save, table
+from tests.studies.sheets import lines, save, table
 from tests.studies.test_agreement import write_method
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -233,6 +233,24 @@ def test_a_difference_in_points(certified, json_of, tmp_path):
     (one, two) = [row for row in found["scores"] if row["score"] == "rating"]
     assert one["value"] == pytest.approx(4)
     assert one["value"] - two["value"] == pytest.approx(4 * 30 / 120 / (1 - 10 / 60))
+
+
+def test_a_difference_of_votes_on_nouns(sheet_of, ran, json_of, tmp_path):
+    """Both models name a dog in each caption: the judge denies 50 and 80, people 60 of the first's."""
+    (row, *_) = read_rows(str(small_datasets.build("openchair", tmp_path)))
+    rows = lines(tmp_path / "rows.jsonl", [{**row, "image_id": number} for number in range(QUESTIONS)])
+    runs = []
+    for name, text, right in (("one", "A dog.", 70), ("two", "There is a dog.", 40)):
+        votes = [[("dog", "yes" if number < right else "no")] for number in range(QUESTIONS)]
+        runs.append(tmp_path / name)
+        halluscope.score("openchair", [text] * QUESTIONS, rows, out=runs[-1], bootstrap=0, votes=votes)
+    marked = mark(sheet_of(runs[0], QUESTIONS), lambda row: YES_MARK if int(row["id"]) < 60 else NO_MARK)
+    certificate = tmp_path / "certificate.json"
+    ran("study", "certify", marked, "--run", runs[0], "--out", certificate)
+    words = ("study", "certify", *runs, "--certificate", certificate, "--bootstrap", "200")
+    (difference,) = json_of(*words)["differences"]
+    assert difference["judge"] == pytest.approx(-30 / 120)
+    assert difference["value"] == pytest.approx(-30 / 120 / (1 - 10 / 60))
 
 
 def test_marks_of_both(runs, certified, json_of):
