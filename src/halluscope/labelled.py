@@ -155,15 +155,11 @@ class LabelledRows(RowsMetric, Labelled):
 
     # In what benchmarks differ
 
-    def rows_expected(self, rows: Questions, options: Any) -> int | None:
-        """Return how many rows published scores are about; None if that is not known."""
+    def rows_expected(self, rows: Questions) -> int:
+        """Return how many rows published scores are about."""
         return self.rows_published
 
     # The dataset's rows
-
-    def inputs(self, rows: Sequence[Any]) -> dict[str, Any]:
-        """Return the arguments of `compute` for rows."""
-        return {"references": rows}
 
     def questions(self, references: Sequence[Any]) -> Questions:
         """Return the rows, checked, with their right answers."""
@@ -217,9 +213,7 @@ class LabelledRows(RowsMetric, Labelled):
         result: dict[str, Any],
         options: Any,
     ) -> None:
-        expected = self.rows_expected(rows, options)
-        if expected is not None:
-            warn_of_a_part(len(rows), expected)
+        warn_of_a_part(len(rows), self.rows_expected(rows))
         super().warn(texts, rows, readings.answers, result, options)
 
     def facts(

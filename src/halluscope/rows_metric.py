@@ -59,6 +59,10 @@ class RowsMetric(Metric):
         """Read rows, as the dataset or the authors' file has them."""
         return self.table.read_all(rows, where)
 
+    def inputs(self, rows: Sequence[Any]) -> dict[str, Any]:
+        """Return the arguments of `compute` for rows."""
+        return {"references": rows}
+
     # What a result says of them
 
     def clusters(self, rows: Iterable[Any]) -> Ints:

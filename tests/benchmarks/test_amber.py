@@ -232,6 +232,11 @@ def test_the_authors_files_that_do_not_fit(queries, message, tmp_path):
         METRIC.load([str(tmp_path / "annotations.json"), str(tmp_path / "queries.json")])
 
 
+def test_an_id_of_thousands_of_digits_is_none_of_ambers(tmp_path, ran):
+    file = small_datasets.write_lines(tmp_path / "r.jsonl", [{"id": "9" * 5000, "response": "A dog."}])
+    assert "1 responses" in ran("inspect", file).out
+
+
 def test_parts_may_be_missing_as_a_whole(built):
     """One description and three questions of three dimensions: each may be there or not, a set with half may not."""
     one = halluscope.score("amber", {"1005": "No"}, built)

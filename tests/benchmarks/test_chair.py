@@ -12,10 +12,10 @@ import halluscope
 from halluscope.benchmarks.chair import metric as chair
 from halluscope.benchmarks.chair import rows
 from halluscope.benchmarks.chair.report import report
-from halluscope.benchmarks.chair.rows import ground_truth
 from halluscope.building import fetch
 from halluscope.errors import BuildError, MissingExtra
 from halluscope.mentions import synonyms
+from halluscope.mentions.ground_truth import ground_truth
 from halluscope.mentions.reading import CaptionReader
 from halluscope.signature import keys_of
 from halluscope.vocabularies import load

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from datasets import load_dataset
 
+from halluscope.benchmarks.hallusionbench.build import BUILDER
 from halluscope.benchmarks.hallusionbench.metric import chance, compute
 from halluscope.reporting import published
+from tests import images
 from tests.fake_judge import FakeJudge
 from tests.small_datasets import write_lines
 
@@ -50,6 +53,21 @@ def rows():
 def real(upstream):
     """The real rows."""
     return json.loads((upstream / "hallusionbench/HallusionBench.json").read_text())
+
+
+def test_an_image_of_another_category_is_no_image(tmp_path):
+    """Names such as ocr/0_0.png occur in both categories; only the whole path says which is meant."""
+    (tmp_path / "HallusionBench.json").write_text(json.dumps(rows()))
+    pictures = tmp_path / "hallusion_bench"
+    for name in ("VD/ocr/0_0.png", "ocr/0_1.png"):
+        (pictures / name).parent.mkdir(parents=True, exist_ok=True)
+        (pictures / name).write_bytes(images.png(5, 5))
+    out = BUILDER.build(
+        tmp_path / "HallusionBench.json", pictures, tmp_path / "out", subset=True, only_images_present=True
+    )
+    (table,) = load_dataset(str(out), cache_dir=str(tmp_path / "hf")).values()
+    stored = {row["filename"] for row in table if row["image"]}
+    assert stored == {"VD/ocr/0_0.png"}
 
 
 # The real rows

@@ -55,6 +55,46 @@ def test_humblebench_by_hand():
     assert scores["images"] == 5  # without file names, each question has its own image
 
 
+def of_the_authors(number, label, prediction):
+    """Return a row as the authors' script writes it, about one of two images."""
+    image = {"bytes": None, "path": f"/data/images/{number // 2}.jpg"}
+    row = {"label": label, "question": "What is it?\nA. red\nE. None of the above", "type": "Object"}
+    return row | {"image": image, "question_id": number, "prediction": prediction}
+
+
+def test_rows_as_the_authors_script_writes_them_say_which_image_they_are_about(tmp_path):
+    rows = [of_the_authors(number, label, "A") for number, label in enumerate("ABEA")]
+    file = tmp_path / "mine.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    result = halluscope.score("humblebench", file, file)
+    assert (result["accuracy"], result["questions"], result["images"]) == (1 / 2, 4, 2)
+    noise = [row | {"image": {"bytes": None, "path": ".cache/noise_image.png"}} for row in rows]
+    with pytest.warns(UserWarning, match="4 of the 4 questions do not say which image they are about"):
+        result = humblebench.compute(["A"] * 4, noise, setting="noise", bootstrap=1)
+    assert result["images"] == 4
+
+
+def test_without_the_right_choice_e_is_right_whatever_the_label(tmp_path):
+    """The authors' script takes the right choice away, and writes the label E; the dataset has the old label."""
+    texts = ["A", "E", "E", "The answer is E"]
+    rows = [of_the_authors(number, label, "") for number, label in enumerate("ABEA")]
+    result = humblebench.compute(texts, rows, setting="e-only")
+    assert (result["accuracy"], result["e_accuracy"]) == (3 / 4, 2 / 4)
+    with pytest.warns(UserWarning, match="4 questions are scored; expected the benchmark's 22,831"):
+        humblebench.compute(texts, [row | {"label": "E"} for row in rows], setting="e-only")
+
+
+@pytest.mark.parametrize("letter", "ABCDE")
+def test_every_letter_is_read_from_the_same_sentences(letter):
+    texts = [
+        f"The answer is {letter} because the mug is red.",
+        f"{letter} is correct.",
+        f"Answer: '{letter}'",
+    ]
+    rows = [{"type": "Attribute", "label": letter}] * 3
+    assert humblebench.compute(texts, rows, parser="strict")["accuracy"] == 1
+
+
 def test_the_signature_names_what_the_model_was_shown():
     rows, texts = [{"type": "Object", "label": "E"}] * 3, ["E", "A", "E"]
     common, noise = (humblebench.compute(texts, rows, setting=setting) for setting in ("common", "noise"))
@@ -103,6 +143,24 @@ def test_answers_are_found_by_file_and_object_in_any_order(tmp_path):
     assert halluscope.score("dash_b", some, folder, partial=True)["accuracy"] == 1 / 2
 
 
+def test_the_question_of_the_authors_script_is_the_same_as_that_of_their_readme(tmp_path):
+    """The script puts a question mark where the README has a full stop; their dataset on the Hub has other columns."""
+    folder = small_datasets.build("dash_b", tmp_path)
+    rows = dash_b.METRIC.load([str(folder)])
+    asked, on_the_hub = [], []
+    for row in rows:
+        question = f"Can you see a {row.object} in this image? Please answer only with yes or no."
+        asked.append({"question_id": row.question_id, "prompt": question, "response": row.answer})
+        about = {"dataset": row.source, "object": row.object, "answer": row.answer, "img_id": row.file_name}
+        on_the_hub.append(about | {"question_id": row.question_id, "question": question})
+    assert halluscope.score("dash_b", asked, folder)["accuracy"] == 1
+    (tmp_path / "hub.json").write_text(json.dumps(on_the_hub))
+    result = halluscope.score("dash_b", asked, str(tmp_path / "hub.json"), per_question=True)
+    assert [row["source"] for row in result["per_question"]] == [row.source for row in rows]
+    with pytest.raises(ValueError, match="but its row in the dataset has 'Can you see a"):
+        halluscope.score("dash_b", [one | {"prompt": "Can you see an owl?"} for one in asked], folder)
+
+
 def test_answers_about_other_images_are_scored_by_what_they_state(tmp_path):
     folder = small_datasets.build("dash_b", tmp_path)
     rows = answers(dash_b.METRIC.load([str(folder)]), object_name="kite")
@@ -113,7 +171,20 @@ def test_answers_about_other_images_are_scored_by_what_they_state(tmp_path):
         halluscope.score("dash_b", written(tmp_path, rows[::-1]), folder)
 
 
-@pytest.mark.parametrize("content", [["10.jpg"], {"coco": ["10.jpg"]}, {"coco": {"kite": [10]}}])
+def test_rows_have_the_same_ids_whichever_list_is_named_first(tmp_path):
+    """Responses may state nothing but the id of the built dataset, where images without the object come first."""
+    for half, image in (("neg", "10.jpg"), ("pos", "20.jpg")):
+        (tmp_path / f"dash_benchmark_{half}.json").write_text(json.dumps({"coco": {"kite": [image]}}))
+    responses = [{"question_id": 0, "response": "no"}, {"question_id": 1, "response": "yes"}]
+    lists = [str(tmp_path / name) for name in LISTS]
+    for dataset in (lists, lists[::-1]):
+        assert halluscope.score("dash_b", responses, dataset)["accuracy"] == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [["10.jpg"], {"coco": ["10.jpg"]}, {"coco": {"kite": [10]}}, {"coco": {"kite": "10.jpg"}}],
+)
 def test_another_list_of_dash_b_is_refused(content, tmp_path):
     (tmp_path / "dash_benchmark_neg.json").write_text(json.dumps(content))
     with pytest.raises(BuildError, match="expected an object of sources, each with objects and file names"):

@@ -148,6 +148,12 @@ def test_files_that_do_not_belong_together(file, change, message, tmp_path):
 # Ratings in files
 
 
+def test_a_table_is_no_file_of_ratings(tmp_path):
+    (tmp_path / "ratings.csv").write_text("id,reference,model\n0,8,6\n")
+    with pytest.raises(ValueError, match="ratings.csv is a table; verdicts are read from JSON lines"):
+        from_files(tmp_path, tmp_path / "ratings.csv")
+
+
 def test_a_reply_without_its_pair(tmp_path):
     """It is read as the authors' script reads it; one that has more on its first line is not read."""
     lines = reviews((8, 6), (9, 8), (9, 3), (7, 7))
@@ -157,7 +163,7 @@ def test_a_reply_without_its_pair(tmp_path):
     with pytest.warns(UserWarning, match="1 of the 4 texts in ratings .* the first line of a reply"):
         result = from_files(tmp_path, write_lines(tmp_path / "reviews.jsonl", lines))
     assert result["score"] == pytest.approx(100 * 17 / 26) and result["unreadable"] == 1 / 4
-    assert "judge:given,authors-1-" in result["signature"]
+    assert "judge:given,authors-2-" in result["signature"]
 
 
 @pytest.mark.parametrize(
@@ -226,13 +232,13 @@ def rule(tmp_path, monkeypatch):
 
 
 def test_the_authors_prompt(rule, serve):
-    """As their script builds it; it takes the caption's characters for sentences."""
+    """As their script builds it."""
     served = serve(lambda *_: reply("9 6\nThe first is better."))
     result = compute(TEXTS, rows(), judge=served.judge, prompts="authors", rule=rule, progress=False)
-    assert result["score"] == pytest.approx(100 * 6 / 9) and ",authors-1-" in result["signature"]
+    assert result["score"] == pytest.approx(100 * 6 / 9) and ",authors-2-" in result["signature"]
     first = next(prompt for prompt in served.prompts if "thing 0" in prompt)
     assert first == (
-        f"[Context]\n{chr(10).join('A dog on a lawn.')}\n\n[Question]\nWhat about thing 0?\n\n"
+        "[Context]\nA dog on a lawn.\n\n[Question]\nWhat about thing 0?\n\n"
         "[Assistant 1]\nIt is the dog 0.\n\n[End of Assistant 1]\n\n"
         "[Assistant 2]\nA dog.\n\n[End of Assistant 2]\n\n"
         "[System]\nRate both.\nFirst a line with two numbers.\n\n"

@@ -301,6 +301,12 @@ def test_instructions_by_hand(tmp_path: Path) -> None:
         assert [value.count("<image>") for value in values] == [1] + [0] * (len(values) - 1)
 
 
+def test_a_sample_may_say_that_it_has_no_image(tmp_path: Path) -> None:
+    samples, train = [SAMPLES[0], SAMPLES[1] | {"image": None}], tmp_path / "train.json"
+    build(tmp_path, instructions=written(tmp_path, samples, "llava.json"), conversations=train)
+    assert json.loads(train.read_text())[1] == samples[1]
+
+
 def test_conversations_are_written_elsewhere(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match="is inside the folder to build"):
         build(tmp_path, conversations=tmp_path / "out" / "train.json")

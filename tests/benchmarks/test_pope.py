@@ -14,8 +14,8 @@ from halluscope import cli
 from halluscope.benchmarks.pope import build as building
 from halluscope.benchmarks.pope.build import irregular
 from halluscope.benchmarks.pope.metric import compute
-from halluscope.benchmarks.pope.rows import SAMPLINGS, read_official, unique_questions
-from halluscope.errors import BuildError
+from halluscope.benchmarks.pope.rows import SAMPLINGS, read_all, read_official, unique_questions
+from halluscope.errors import BuildError, WithoutEffect
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reading import coco
 from halluscope.reading.coco import CocoTable
@@ -225,6 +225,73 @@ def test_the_official_files_hold_what_the_spec_says(upstream, tmp_path):
         unique_questions([{"question": "Is there a dog in the image?"}])
     assert all(unique[place]["answer"] == row["answer"] for place, row in zip(index, rows, strict=True))
     assert [row["answer"] for row in rows if row["sampling"] == "random"] == REFERENCES
+
+
+@pytest.mark.parametrize("config", ["coco", "aokvqa", "gqa"])
+def test_published_questions_are_known_whatever_their_file_is_called(upstream, tmp_path, config):
+    for sampling in SAMPLINGS:
+        (file,) = (upstream / "pope" / config).glob(f"*_{sampling}.json")
+        (tmp_path / "questions.json").write_bytes(file.read_bytes())
+        read = read_official(tmp_path / "questions.json", "questions.json")
+        assert {question.sampling for question in read} == {sampling}
+
+
+# Files with a built dataset's columns
+
+
+def built_rows(**changes: Any) -> list[dict[str, Any]]:
+    """Return rows with a built dataset's columns: two questions about each of two images, without file names."""
+    built = []
+    for number in range(4):
+        about = {
+            "question_id": number,
+            "image_id": number // 2,
+            "question": "Is there a dog?",
+            "object": "dog",
+        }
+        built.append({**about, "answer": "no" if number % 2 else "yes", "sampling": "random"})
+    built[2] |= changes
+    return built
+
+
+def test_images_without_file_names_are_counted(tmp_path):
+    """Two images: the same question about both is two pairs."""
+    file = write_lines(tmp_path / "mine.jsonl", built_rows())
+    out = builder.build(file, out=tmp_path / "out")
+    (counts,) = json.loads((out / "stats.json").read_text())["counts"]["configs"].values()
+    assert (counts["images"], counts["pairs"]) == (2, 2)
+    assert list(counts["irregular"]["random"]) == ["contradiction", "repetition"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sampling": "Random"}, "sampling is 'Random'; expected one of 'random', 'popular', 'adversarial'"),
+        ({"answer": None}, "answer is None; expected one of 'yes', 'no'"),
+        ({"object": ""}, "object is ''; expected a text"),
+    ],
+)
+def test_a_row_of_a_built_dataset_that_cannot_be_read(tmp_path, change, message):
+    rows = built_rows(**change)
+    with pytest.raises(BuildError, match=f"line 3: {message}"):
+        read_official(write_lines(tmp_path / "mine.jsonl", rows), "mine.jsonl")
+    with pytest.raises(ValueError, match=rf"references\[2\]: {message}"):
+        read_all(rows)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"configs": ["gqa"]},
+            "configs is .*'gqa'.* only the official questions have configs; leave configs out",
+        ),
+        ({"seed": 3}, "seed is 3, but no new questions are made, .*--from-annotations; leave seed out"),
+    ],
+)
+def test_an_option_of_other_questions_is_refused(tmp_path, options, message):
+    with pytest.raises(WithoutEffect, match=message):
+        builder.build(official(tmp_path) / "coco_pope_random.json", out=tmp_path / "out", **options)
 
 
 # New questions

@@ -10,6 +10,7 @@ from halluscope.benchmarks.pope import rows
 from halluscope.benchmarks.pope.metric import compute
 from halluscope.benchmarks.pope.rows import SAMPLINGS, LeftOut
 from tests import small_datasets
+from tests.small_datasets import write_lines
 
 POPE = ["yes", "no", "yes", "no", "yes", "no"]
 
@@ -95,6 +96,22 @@ def test_both_in_one_command(built, tmp_path, capsys):
         ["second", "pope", "pooled", "15", "80.0", "100.0", "+20.0", "2", "1"],
     ]
     assert "kite" in printed
+
+
+@pytest.mark.usefixtures("wide")
+def test_models_with_other_samplings_are_ranked_where_they_can_be(built, tmp_path, capsys):
+    """One model answers the random questions, one the popular ones; a third never says yes, and has no F1."""
+    small_datasets.build("pope", tmp_path)
+    command = ["score", "pope", "--dataset", f"{tmp_path / 'pope'}:coco", "--corrected", str(built)]
+    answers = {"a": (POPE, "random"), "b": (POPE, "popular"), "c": (["no"] * 6, "popular")}
+    for name, (texts, sampling) in answers.items():
+        write_lines(tmp_path / f"{name}.jsonl", replies(texts, [sampling]))
+        command += ["--responses", str(tmp_path / f"{name}.jsonl")]
+    assert cli.main([*command, "--partial"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["a", "pope", "random", "5", "100.0", "80.0", "-20.0", "1", "1"] in rows
+    assert ["b", "pope", "popular", "5", "100.0", "80.0", "-20.0", "1", "1"] in rows
+    assert ["c", "pope", "popular", "5", "-", "-", "-", "-", "-"] in rows
 
 
 # The real files

@@ -56,16 +56,16 @@ def check_images(names: Collection[str], folder: Readable, only_present: bool, e
         )
     present = sorted(set(names) - set(absent))
     for name in tqdm(present, desc="checking images", unit="image", disable=None):
-        file = find_image(name, folder)
+        file = find_image(name, folder, exact)
         assert file is not None, "those that are missing were left out"
         open_picture(read_bytes(file, "image"), str(file))
 
 
-def stored_image(name: str | None, folder: Readable) -> dict[str, Any] | None:
+def stored_image(name: str | None, folder: Readable, exact: bool = False) -> dict[str, Any] | None:
     """Return an image as a dataset stores it; None if there is none."""
     if name is None:
         return None
-    file = find_image(name, folder)
+    file = find_image(name, folder, exact)
     if file is None:
         return None
     return {"bytes": read_bytes(file, "image"), "path": name}

@@ -44,6 +44,7 @@ class Table:
     rows: Iterable[Any]  # mappings, one by one to save memory; or a `pyarrow.Table` per row group
     config: str = "default"
     folder: Readable | None = None  # of the image files that `image` of each row names
+    exact: bool = False  # whether these are found by their whole paths alone
 
     def write(self, folder: Path, split: str) -> dict[str, Any]:
         """Write the table's shards into the folder of a build; return what stats.json says of it.
@@ -111,7 +112,7 @@ class Table:
     def _group(self, rows: list[Any], start: int, schema: pa.Schema) -> pa.Table:
         """Return rows as a row group; `start` is the number of the first of them."""
         if self.folder:
-            rows = [row | {"image": stored_image(row["image"], self.folder)} for row in rows]
+            rows = [row | {"image": stored_image(row["image"], self.folder, self.exact)} for row in rows]
         try:
             return pa.Table.from_pylist(rows, schema=schema)
         except _UNFIT as error:
@@ -264,7 +265,7 @@ class Order:
             folder = sources["images"].path
             names = {row["image"] for row in rows if row["image"]}
             check_images(sorted(names), folder, self.only_images_present, exact)
-            table = Table(Features(columns), rows, folder=folder)
+            table = Table(Features(columns), rows, folder=folder, exact=exact)
         else:
             others_than_images = {name: kind for name, kind in columns.items() if not isinstance(kind, Image)}
             table = Table(Features(others_than_images), rows)

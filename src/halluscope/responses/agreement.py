@@ -23,6 +23,8 @@ PROMPTS = (
     "question",
 )  # in datasets without questions, a question is a prompt
 
+_STOPS = str.maketrans("?!", "..")
+
 # What files and tables have where they state nothing, as text
 NOTHING = {"", "None", "nan", "[]", "{}", "()"}
 
@@ -149,10 +151,15 @@ def _state_of_question(case: Case, column: str, value: Any, expected: str) -> in
         return STRANGE if expected or is_prompt else SILENT
     if not expected:
         return SILENT
-    # a question agrees if the dataset's stands in it
-    if expected in value or plain_question(expected) in plain_question(value.replace("\\n", " ")):
+    # a question agrees if the dataset's stands in it, whichever mark ends a sentence
+    if expected in value or _with_stops(expected) in _with_stops(value.replace("\\n", " ")):
         return SAME
     return OTHER
+
+
+def _with_stops(question: str) -> str:
+    """Return a question with full stops for the other marks that end sentences: authors print the same with either."""
+    return plain_question(question).translate(_STOPS)
 
 
 def _state_of_image(value: Any, row: Any) -> int:

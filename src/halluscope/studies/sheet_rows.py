@@ -192,8 +192,8 @@ def _answered(responses: Mapping[str, Sequence[Row]], table: Sequence[Row]) -> A
             shared = [name for name in shared if name in response]
     keys = []
     for name in shared:
-        values = {str(row.get(name)) for row in table}
-        if len(values) == len(table):
+        distinct = {str(row.get(name)) for row in table}
+        if len(distinct) == len(table):
             keys.append(name)
     if not keys:
         raise ValueError(

@@ -18,7 +18,7 @@ from halluscope.reading.rows import Row, Rows
 from halluscope.reading.tables import numbered
 from halluscope.reading.yes_no_labels import YES_NO
 from halluscope.sanitize import short_repr
-from halluscope.validation import listed, texts
+from halluscope.validation import id_of, listed, texts
 
 GENERATIVE = "generative"
 DISCRIMINATIVE = "discriminative"
@@ -176,20 +176,23 @@ def files_with(names: set[str], contents: Mapping[str, Sequence[tuple[str, Any]]
 
 def row_of_authors(query: Mapping[str, Any], annotation: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row of the dataset from one of the authors' queries and the annotation of its id."""
-    task = DISCRIMINATIVE
-    if annotation["type"] == GENERATIVE:
-        task = GENERATIVE
     kind = str(annotation["type"]).removeprefix("discriminative-").removeprefix("attribute-")
-    return {
+    row = {
         "id": query["id"],
         "file_name": query["image"],
         "prompt": query["query"],
-        "task": task,
+        "task": DISCRIMINATIVE,
         "dimension": AUTHORS_KINDS.get(kind, kind),
         "answer": annotation["truth"],
-        "truth": annotation["truth"],
-        "hallu": annotation.get("hallu", []),
+        "truth": [],
+        "hallu": [],
     }
+    if kind == GENERATIVE:
+        row["task"] = GENERATIVE
+        row["answer"] = None
+        row["truth"] = annotation["truth"]  # in the same field as a question's answer
+        row["hallu"] = annotation.get("hallu", [])
+    return row
 
 
 # Which rows -> their ids
@@ -202,9 +205,8 @@ PARTS = {
 
 def part_with_ids(ids: Sequence[str]) -> str | None:
     """Return which rows have these ids, in any order; None if they are not those of one part."""
-    numbers = sorted(int(id) for id in ids if id.isdecimal())
     for part, expected in PARTS.items():
-        if len(ids) == len(expected) and numbers == list(expected):
+        if len(ids) == len(expected) and {id_of(id) for id in ids} == set(expected):
             return part
     return None
 

@@ -211,10 +211,6 @@ class.
 
     # The dataset's rows
 
-    def inputs(self, rows: Sequence[AmberRow]) -> dict[str, Any]:
-        """Return the arguments of `compute` for rows."""
-        return {"references": rows}
-
     def cluster_of(self, row: AmberRow) -> str:
         return row.file_name
 
@@ -286,16 +282,19 @@ class.
     def leave_out(
         self, rows: Answered, counts: ClusterCounts, total: Counts, options: AmberOptions
     ) -> dict[str, LeftOut]:
-        """Return the scores without each image, by what images add to those that are not rounded."""
+        """Return the scores without each image.
+
+        Rounding would hide what one image adds, so this is taken from scores that are not rounded.
+        """
 
         def score_smoothly(sums: Counts) -> Scores:
             return conventions.score_smoothly(options.convention, counting.shares_of(sums))
 
         left_out = leave_out(score_smoothly, total, counts.blocks())
-        around = {}
+        scores = {}
         for name, values in self.score(rows, total, options).items():
-            around[name] = shifted(left_out[name], float(values[0]))
-        return around
+            scores[name] = shifted(left_out[name], float(values[0]))
+        return scores
 
     # What else a result holds
 

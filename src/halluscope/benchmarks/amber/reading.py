@@ -95,11 +95,12 @@ def describe(nouns: Sequence[Word], row: AmberRow, synonyms: Synonyms) -> Descri
         if name in there:
             description.covered.add(there[name])
             continue
+        if name in imaginable:
+            description.imagined.add(imaginable[name])
         alike = {name} | synonyms.get(name, frozenset())
-        for names in ({name}, alike):
-            imagined = first_index(names, imaginable)
-            if imagined is not None:
-                description.imagined.add(imagined)
+        imagined = first_index(alike, imaginable)
+        if imagined is not None:
+            description.imagined.add(imagined)
         similar = first_index(alike, there)
         if similar is None:
             description.hallucinated.append(name)

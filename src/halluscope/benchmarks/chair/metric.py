@@ -162,11 +162,10 @@ of captions with at least one.
         listed = synonyms.load(options.synonyms, options.allow_other_synonyms)
         unfinished = 0
         if options.drop_unfinished:
-            whole = []
-            for response in responses:
-                sentences = whole_sentences(response)
-                unfinished += sentences != response
-                whole.append(sentences)
+            whole = [whole_sentences(response) for response in responses]
+            for response, sentences in zip(responses, whole, strict=True):
+                if sentences != response:
+                    unfinished += 1
             responses = whole
         reader = CaptionReader(listed.class_of, words.read)
         captions = list(map_texts(reader.read, responses))

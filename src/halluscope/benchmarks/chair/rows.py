@@ -18,7 +18,7 @@ CONVERT = (
     "json.dump({image: sorted(names) for image, names in objects.items()}, open('chair_objects.json', 'w'))`"
 )
 
-__all__ = ["ImageObjects", "ground_truth", "inputs", "load", "read_all"]
+__all__ = ["ImageObjects", "inputs", "load", "read_all"]
 
 
 def load(

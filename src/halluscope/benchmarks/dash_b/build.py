@@ -9,7 +9,7 @@ from halluscope.benchmarks.dash_b.data import HALVES, QUESTIONS, Question
 from halluscope.building.command import Builder
 from halluscope.building.output import Order
 
-FOLDERS = {"no": "neg", "yes": "pos"}  # right answer -> the folder of the images
+FOLDERS = {answer: half for half, answer in HALVES.items()}  # right answer -> the folder of the images
 
 
 def counts(rows: Sequence[Question]) -> dict[str, int]:

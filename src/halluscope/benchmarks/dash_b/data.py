@@ -1,6 +1,6 @@
 """DASH-B's rows: of the dataset, of the authors' two lists of images, and of the answers that they published."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,8 @@ from halluscope.reading.yes_no_labels import YES_NO
 from halluscope.sanitize import short_repr
 
 LIST = "dash_benchmark_"  # the authors' lists have this name, and that of a half
-HALVES = {"neg": "no", "pos": "yes"}  # a list, of images without the object or with it -> the right answer
+# a half, of images without the object or with it -> the right answer; rows are numbered in this order
+HALVES = {"neg": "no", "pos": "yes"}
 QUESTION = "Can you see a {} in this image. Please answer only with yes or no."
 
 
@@ -35,7 +36,7 @@ class Questions(Rows[Question]):
     file = "the authors' answers"
     id = "question_id"
     needed = ("question_id", "file_name", "source", "object", "question", "answer")
-    upstream = {"file_name": "img_id", "object": "object_name", "answer": "gt"}
+    upstream = {"file_name": "img_id", "source": "dataset", "object": "object_name", "answer": "gt"}
     marker = "img_id"
 
     def parse(self, row: Fields) -> Question:
@@ -62,17 +63,19 @@ class Questions(Rows[Question]):
         files = []
         for source in sources:
             path = Source.of(source).path
-            is_list = path.suffix == ".json" and path.stem.removeprefix(LIST) in HALVES
-            if not is_list:
+            half = path.stem.removeprefix(LIST)
+            if path.suffix != ".json" or half not in HALVES:
                 return super().load(sources)
-            files.append((path.stem.removeprefix(LIST), path))
+            files.append((half, path))
         return self.read_lists(files)
 
-    def read_lists(self, files: Iterable[tuple[str, Readable]]) -> list[Question]:
-        """Read the authors' lists, each given as its half and its file, in this order."""
+    def read_lists(self, files: Collection[tuple[str, Readable]]) -> list[Question]:
+        """Read the authors' lists, each given as its half and its file, in the order of `HALVES`."""
         rows: list[Question] = []
-        for half, file in files:
-            rows += self.read_all(rows_of_list(file, HALVES[half], len(rows)), str(file))
+        for half, answer in HALVES.items():
+            for half_of_file, file in files:
+                if half_of_file == half:
+                    rows += self.read_all(rows_of_list(file, answer, len(rows)), str(file))
         return rows
 
 
@@ -81,30 +84,36 @@ QUESTIONS = Questions()
 
 def rows_of_list(file: Readable, answer: str, first: int) -> Iterator[dict[str, Any]]:
     """Yield the rows of one of the authors' lists, numbered from `first` on."""
-    for number, (source, name, image) in enumerate(images_of_list(file), first):
-        yield {
-            "question_id": number,
-            "file_name": image,
-            "source": source,
-            "object": name,
-            "question": QUESTION.format(name),
-            "answer": answer,
-        }
+    number = first
+    for source, objects in sources_of_list(file).items():
+        for name, images in objects.items():
+            for image in images:
+                yield {
+                    "question_id": number,
+                    "file_name": image,
+                    "source": source,
+                    "object": name,
+                    "question": QUESTION.format(name),
+                    "answer": answer,
+                }
+                number += 1
 
 
-def images_of_list(file: Readable) -> list[tuple[str, str, str]]:
-    """Return the images that a list holds, each as its source, the object, and the name of its file."""
+def sources_of_list(file: Readable) -> dict[str, dict[str, list[str]]]:
+    """Return what a list holds: the source of images -> an object -> the names of the images' files."""
     content = read_json(file)
-    images = []
-    try:
-        for source, objects in content.items():
-            for name, files in objects.items():
-                for image in files:
-                    if not isinstance(image, str):
-                        raise TypeError
-                    images.append((source, name, image))
-    except (AttributeError, TypeError) as error:
+    if not isinstance(content, dict) or not all(has_files(objects) for objects in content.values()):
         raise BuildError(
             f"{file} is {short_repr(content, 120)}; expected an object of sources, each with objects and file names."
-        ) from error
-    return images
+        )
+    return content
+
+
+def has_files(value: Any) -> bool:
+    """Whether a value of a JSON file has the names of files for each of some objects."""
+    if not isinstance(value, dict):
+        return False
+    for images in value.values():
+        if not isinstance(images, list) or not all(isinstance(image, str) for image in images):
+            return False
+    return True

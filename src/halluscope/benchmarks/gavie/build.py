@@ -78,12 +78,12 @@ def read_annotations(file: Readable, images: Collection[int]) -> dict[int, list[
     regions: dict[int, list[Region]] = defaultdict(list)
     names = [str(image_id) for image_id in sorted(images)]
     for name, entry in entries_of(file, *names):
-        value = entry
+        region = entry
         box = entry.get("bbox") if isinstance(entry, Mapping) else None
         if isinstance(box, list) and len(box) == len(PLACE):
-            value = {"phrase": entry.get("caption")}
-            value.update(zip(PLACE, box, strict=True))
-        regions[int(name)].append(region_of(value, f"{file}: the image {name}"))
+            region = {"phrase": entry.get("caption")}
+            region.update(zip(PLACE, box, strict=True))
+        regions[int(name)].append(region_of(region, f"{file}: the image {name}"))
     return regions
 
 

@@ -20,7 +20,7 @@ reply that begins with the word and does not take it back also counts.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 from halluscope.judging import guard
 from halluscope.judging.prompts import PromptSpec, Refusal, fill, json_object, json_of
@@ -85,12 +85,11 @@ def ask(kind: str, fields: Mapping[str, str], prompts: str = OURS, reading: str 
     if prompts == OURS:
         return ask_with_marks(kind, template, texts, responses)
     prompt = fill(template, encodable, **texts)
-    words = list(CODES[kind])
     if reading == OFFICIAL:
-        return PromptSpec(prompt, lambda reply: read_officially(reply, words))
-    if holds_verdict(responses, words):
+        return PromptSpec(prompt, lambda reply: read_officially(reply, kind))
+    if holds_verdict(responses, CODES[kind]):
         return PromptSpec(prompt, lambda reply: None, refusal=lambda reply: guard.HELD)
-    as_they_are = {word: word for word in words}
+    as_they_are = {word: word for word in CODES[kind]}
     return PromptSpec(prompt, lambda reply: read(reply, as_they_are), refusal=lambda reply: NO_WORD)
 
 
@@ -123,16 +122,16 @@ def holds_verdict(text: str, words: Collection[str]) -> bool:
     return re.search(rf"\b{ANNOUNCES}(?:{'|'.join(words)})\b", seen) is not None
 
 
-def read_officially(reply: str, words: Sequence[str]) -> str:
-    """Return the verdict of a reply as the authors' script reads it.
-
-    A reply with "incorrect" in it is incorrect, another with "correct" is correct, and any other unclear; a reply with
-    "same" in it says that two responses agree, any other that they do not.
-    """
-    for word in reversed(words[:-1]):
-        if word in reply.lower():
-            return word
-    return words[-1]
+def read_officially(reply: str, kind: str) -> str:
+    """Return the verdict of a reply as the authors' script reads it: the first word that it looks for and finds."""
+    text = reply.lower()
+    if kind == SAME:
+        return "same" if "same" in text else "different"
+    if "incorrect" in text:
+        return "incorrect"
+    if "correct" in text:
+        return "correct"
+    return "unclear"
 
 
 def read(reply: str, word_of: Mapping[str, str]) -> str | None:

@@ -71,7 +71,7 @@ def accuracies(layout: Layout, chance: Floats) -> dict[str, Adds]:
     hard_pairs = groups_of(layout.pair, chance, layout.edited)
     figures = groups_of(layout.figure, chance, ~layout.no_visual)
     accuracy = Adds(chance, every)
-    by_category = {
+    also_by_category = {
         "aAcc": accuracy,
         "qAcc": Adds(pairs.all, pairs.is_first),
         "fAcc": Adds(figures.all, figures.is_first),
@@ -79,12 +79,12 @@ def accuracies(layout: Layout, chance: Floats) -> dict[str, Adds]:
         "hard_aAcc": Adds(hard_pairs.all, hard_pairs.is_first),
         "figure_score": Adds(figures.mean, figures.is_first),
     }
-    adds = dict(by_category)
+    adds = dict(also_by_category)
     adds["correct"] = Adds(figures.all, figures.is_first)
     adds["inconsistent"] = Adds(figures.some, figures.is_first)
     adds["wrong"] = Adds(figures.none, figures.is_first)
     for category, is_in in layout.categories.items():
-        for score, of_all in by_category.items():
+        for score, of_all in also_by_category.items():
             adds[name_of(score, category)] = within(of_all, is_in)
     for group, is_in in layout.groups.items():
         adds[name_of("aAcc", group)] = within(accuracy, is_in)

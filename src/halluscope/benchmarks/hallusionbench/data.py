@@ -9,10 +9,10 @@ from typing import Any
 
 from halluscope.reading.fields import Fields
 from halluscope.reading.rows import Row, Rows
+from halluscope.reading.yes_no_labels import YES_NO
 
 CATEGORIES = ("VD", "VS")  # visual dependent, visual supplement
 SUBCATEGORIES = ("illusion", "math", "video", "ocr", "figure", "chart", "table", "map")
-ANSWERS = ("yes", "no")
 ANSWER_OF_UPSTREAM = {"1": "yes", "0": "no"}
 
 # Values of `visual_input`
@@ -120,11 +120,11 @@ QUESTIONS = Questions()
 
 
 def answer_of(row: Fields) -> str:
-    """Return the right answer, which the authors' file writes as 1 or 0."""
+    """Return the right answer, which the authors' file writes as "1" or "0"."""
     value: Any = row.values.get("gt_answer")
-    if isinstance(value, int | str) and str(value) in ANSWER_OF_UPSTREAM:
-        return ANSWER_OF_UPSTREAM[str(value)]
-    return row.one_of("gt_answer", ANSWERS)
+    if isinstance(value, str) and value in ANSWER_OF_UPSTREAM:
+        return ANSWER_OF_UPSTREAM[value]
+    return row.one_of("gt_answer", YES_NO)
 
 
 def check_visual_input(where: str, visual_input: int, category: str, figure_id: int) -> None:

@@ -35,7 +35,7 @@ class Given:
 def given(
     name: str, values: Any, rows: int, words: Mapping[str, int], read: ReadReply, key: Sequence[str]
 ) -> Given:
-    """Return given verdicts; as in other people's files, digits may be texts or floats.
+    """Return given verdicts; as in other people's files, numbers may be texts or floats.
 
     Args:
         name: the name of the option.
@@ -46,8 +46,6 @@ def given(
         key: how texts are read, as in a signature.
     """
     expected = ", ".join(str(code) for code in sorted(words.values()))
-    if isinstance(values, str):
-        values = list(values)
     verdicts = listed(name, values, f"a list, one of {expected} per row", rows)
     known: dict[Any, int] = {}
     for code in words.values():

@@ -24,9 +24,10 @@ from halluscope.benchmarks.hallusionbench.given import UNREAD
 from halluscope.benchmarks.hallusionbench.layout import Scored
 from halluscope.benchmarks.hallusionbench.options import ANSWERS, INFERRED, HallusionBenchOptions
 from halluscope.benchmarks.hallusionbench.reading import (
-    OURS,
+    OUR_RULE,
     RULES,
     YES,
+    Rule,
     correctness_of,
     sameness_of,
     warn_if_ours_differs,
@@ -91,6 +92,11 @@ class Judging:
         self.given_as_texts = [kind for kind, given in scored.given.items() if given.are_texts]
         self.unread_replies: dict[int, str] = {}  # as a judgement has them
         self.is_missing: list[Bools] = []  # of each kind, which of the needed verdicts could not be read
+
+    @property
+    def reader(self) -> Rule:
+        """The rule that reads responses, if one does: the judge, or ours for a bias beside a language model."""
+        return self.rule or OUR_RULE
 
     @property
     def bias(self) -> str:
@@ -214,10 +220,8 @@ class Judging:
         """Return what a rule reads in the responses, [1, rows]; None if no rule needs to read them."""
         if self.rule is None and self.bias != ANSWERS:
             return None
-        rule = self.rule or OURS
-        answers = rule.read(self.texts, self.scored.questions)
-        if self.rule is not None:
-            warn_if_ours_differs(rule, answers, self.texts, self.scored.questions, self.layout)
+        answers = self.reader.read(self.texts, self.scored.questions)
+        warn_if_ours_differs(self.reader, answers, self.texts, self.scored.questions, self.layout)
         return answers[np.newaxis]
 
     def codes(self, kind: str, answers: Ints | None, needed: Bools) -> Ints:
@@ -242,7 +246,7 @@ class Judging:
             return np.zeros((1, len(self.scored)), dtype=np.int64)
         prompts = []
         for row in rows:
-            fields = self.fields(row)
+            fields = self.fields(kind, row)
             prompts.append(
                 asking.ask(kind, fields, self.options.prompts_asked, self.options.reading or asking.STRICT)
             )
@@ -255,24 +259,23 @@ class Judging:
                 codes[repeat, row] = UNREAD if word is None else asking.CODES[kind][word]
         return codes
 
-    def fields(self, row: int) -> dict[str, str]:
-        """Return what prompts say about a response."""
+    def fields(self, kind: str, row: int) -> dict[str, str]:
+        """Return what a prompt for a kind of verdict says about a response."""
         question = self.scored.questions[row]
-        reference = question.gt_answer_details
-        if not reference:
-            reference = "Yes." if question.yes else "No."
-        return {
-            "question": question.question,
-            "reference": reference,
-            "control": self.texts[self.layout.control[row]],
-            "answer": self.texts[row],
-        }
+        fields = {"question": question.question, "answer": self.texts[row]}
+        if kind == SAME:
+            fields["control"] = self.texts[self.layout.control[row]]
+            return fields
+        fields["reference"] = question.gt_answer_details
+        if not question.gt_answer_details:
+            fields["reference"] = "Yes." if question.yes else "No."
+        return fields
 
     # What a result says of them
 
     def key(self, repeats: int) -> dict[str, Any]:
         """Return who judged, and how, as in a signature."""
-        judge: Any = (self.rule or OURS).key
+        judge: Any = self.reader.key
         drawn: Mapping[str, str] = {}
         if self.by_model:
             judge = [self.options.chat.key]
@@ -288,7 +291,7 @@ class Judging:
         key.update(drawn)
         key["bias"] = self.bias
         if self.bias == ANSWERS:
-            key["bias"] = [ANSWERS, (self.rule or OURS).key]
+            key["bias"] = [ANSWERS, self.reader.key]
         if self.options.diagnoses and self.options.diagnosis not in (None, SCRIPT):
             key["diagnosis"] = self.options.diagnosis
         return key

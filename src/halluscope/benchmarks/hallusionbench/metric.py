@@ -21,7 +21,7 @@ from halluscope.benchmarks.hallusionbench.layout import (
     is_counted,
 )
 from halluscope.benchmarks.hallusionbench.options import HallusionBenchOptions
-from halluscope.benchmarks.hallusionbench.reading import OURS, RULES
+from halluscope.benchmarks.hallusionbench.reading import OUR_RULE, RULES
 from halluscope.judged import SPEAKS, Adds, Judged, by_cluster, mean_of, speakers
 from halluscope.judging.verdicts import UNREAD_REPLY, Criterion
 from halluscope.metric import Scores
@@ -118,7 +118,7 @@ image (visual illusion)?
     )
     judges = Judges(
         "verdicts",
-        default=OURS.name,
+        default=OUR_RULE.name,
         rules=tuple(RULES),
         published="GPT-4, in a version of 2023 that is retired and can no longer be asked, and two of them by people",
     )
@@ -129,7 +129,7 @@ image (visual illusion)?
 
     # The dataset's rows
 
-    def inputs(self, rows: Sequence[Question], *, responses: str = "") -> dict[str, Any]:  # type: ignore[override]
+    def inputs(self, rows: Sequence[Question]) -> dict[str, Any]:  # type: ignore[override]
         """Return the arguments of `compute` for rows; no file of verdicts is read."""
         return {"references": rows}
 
@@ -176,11 +176,9 @@ image (visual illusion)?
             for name, adds in adds_of(rows.layout, verdicts).items():
                 by_repeat.setdefault(name, []).append(by_cluster(adds, every, cluster))
             by_repeat.setdefault(MEAN_WORDS, []).append(words)
-        counts = {}
-        for name in list(self.scores) + list(by_repeat):  # the declared ones first
-            if name in by_repeat:
-                counts[name] = np.stack(by_repeat[name], axis=1)
-        return Tables(counts)
+        in_order = [name for name in self.scores if name in by_repeat]
+        in_order += [name for name in by_repeat if name not in self.scores]
+        return Tables({name: np.stack(by_repeat[name], axis=1) for name in in_order})
 
     # What else a result holds
 
@@ -249,32 +247,26 @@ def digest_of(rows: Scored, readings: Judgement) -> str:
 
 def reader_of(kind: str, options: HallusionBenchOptions) -> ReadReply:
     """Return what reads the texts that a user gives, as replies to a prompt."""
-    words = list(asking.CODES[kind])
     if options.reads_officially:
-        return lambda reply: asking.read_officially(reply, words)
-    as_they_are = {word: word for word in words}
+        return lambda reply: asking.read_officially(reply, kind)
+    as_they_are = {word: word for word in asking.CODES[kind]}
     return lambda reply: asking.read(reply, as_they_are)
 
 
-def scored_of(
-    questions: Sequence[Question],
-    verdicts: Mapping[str, Any],
-    options: HallusionBenchOptions,
-) -> tuple[list[int], Scored]:
-    """Return the rows that the protocol counts, and their questions with the verdicts that a user gives."""
-    rows = [row for row, question in enumerate(questions) if is_counted(question, options.protocol)]
-    by_kind: dict[str, Given] = {}
-    for kind, values in verdicts.items():
-        if values is not None:
-            words = asking.CODES[kind]
-            key = options.key_of(options.prompts_of_texts)
-            of_all = given(kind, values, len(questions), words, read=reader_of(kind, options), key=key)
-            by_kind[kind] = of_all.among(rows)
+def counted_rows(questions: Sequence[Question], protocol: str) -> list[int]:
+    """Return the rows that a protocol counts."""
+    rows = [row for row, question in enumerate(questions) if is_counted(question, protocol)]
     if not rows:
         raise ValueError(
-            f"No question has a visual, and the protocol {options.protocol!r} counts only those that have one."
+            f"No question has a visual, and the protocol {protocol!r} counts only those that have one."
         )
-    return rows, Scored([questions[row] for row in rows], by_kind)
+    return rows
+
+
+def given_of(kind: str, values: Any, rows: int, options: HallusionBenchOptions) -> Given:
+    """Return the verdicts of a kind that a user gives on all rows."""
+    key = options.key_of(options.prompts_of_texts)
+    return given(kind, values, rows, asking.CODES[kind], read=reader_of(kind, options), key=key)
 
 
 def chance(references: Iterable[Any], protocol: str = OFFICIAL) -> dict[str, float]:
@@ -336,5 +328,10 @@ def compute(
     responses, references = paired(predictions, references)
     chosen = METRIC.chosen(options)
     questions = QUESTIONS.read_all(references)
-    rows, scored = scored_of(questions, {CORRECTNESS: correctness, SAME: same}, chosen)
+    rows = counted_rows(questions, chosen.protocol)
+    verdicts = {}
+    for kind, values in ((CORRECTNESS, correctness), (SAME, same)):
+        if values is not None:
+            verdicts[kind] = given_of(kind, values, len(questions), chosen).among(rows)
+    scored = Scored([questions[row] for row in rows], verdicts)
     return METRIC.evaluate([responses[row] for row in rows], scored, chosen)

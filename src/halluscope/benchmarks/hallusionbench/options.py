@@ -6,7 +6,7 @@ from typing import Any
 from halluscope.benchmarks.hallusionbench import asking
 from halluscope.benchmarks.hallusionbench.diagnosis import PAPER, SCRIPT
 from halluscope.benchmarks.hallusionbench.layout import OFFICIAL, PROTOCOLS
-from halluscope.benchmarks.hallusionbench.reading import OURS
+from halluscope.benchmarks.hallusionbench.reading import OUR_RULE
 from halluscope.judged import JudgedOptions
 from halluscope.judging.options import judge_option
 from halluscope.options import option
@@ -20,7 +20,7 @@ INFERRED = "official"  # from verdicts, as the authors' script does
 class HallusionBenchOptions(JudgedOptions):
     """The options of HallusionBench's metric."""
 
-    judge: Any = judge_option(OURS.name, "rules (default), vlmevalkit")
+    judge: Any = judge_option(OUR_RULE.name, "rules (default), vlmevalkit")
     protocol: str = option(
         OFFICIAL,
         "whose counting rules to use (default: official)",

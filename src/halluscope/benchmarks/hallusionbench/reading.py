@@ -58,8 +58,8 @@ class VLMEvalKitRule(Rule):
         return parsers.word_of(parsers.vlmevalkit(text))
 
 
-OURS = OurRule()
-RULES: dict[str, Rule] = {OURS.name: OURS, VLMEvalKitRule.name: VLMEvalKitRule()}
+OUR_RULE = OurRule()
+RULES: dict[str, Rule] = {OUR_RULE.name: OUR_RULE, VLMEvalKitRule.name: VLMEvalKitRule()}
 
 
 def correctness_of(answers: Ints, layout: Layout) -> Ints:
@@ -79,9 +79,9 @@ def warn_if_ours_differs(
     rule: Rule, answers: Ints, texts: Sequence[str], questions: Sequence[Question], layout: Layout
 ) -> None:
     """Warn if a published rule reads many responses otherwise than ours does."""
-    if rule is OURS:
+    if rule is OUR_RULE:
         return
-    by_ours = OURS.read(texts, questions)
+    by_ours = OUR_RULE.read(texts, questions)
     by_ours[by_ours == UNCERTAIN] = UNREAD
     right = np.where(layout.yes, YES, NO)
     readings = Readings(
@@ -91,7 +91,7 @@ def warn_if_ours_differs(
         by_ours,
         right,
         word_of=word_of,
-        strict=OURS.name,
+        strict=OUR_RULE.name,
         option="judge",
     )
     warn_if_read_otherwise(readings)

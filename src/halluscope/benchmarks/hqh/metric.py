@@ -26,7 +26,7 @@ from halluscope.options import check_effect, option, takes
 from halluscope.stats.intervals import AMOUNT
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools
-from halluscope.validation import kind, paired
+from halluscope.validation import paired
 
 # The judge that asks no model, and only checks whether a response contains the right answer
 REFERENCE_ONLY = "reference-only"
@@ -36,11 +36,6 @@ MOST_CLAIMS = 1_000_000  # more extra claims in a response are a mistake
 # The values of the option `reading`: how a reply to the authors' prompt is read
 STRICT = "strict"
 OFFICIAL = "official"
-
-
-def check_template(path: Any) -> None:
-    """Check the path of the authors' utils.py."""
-    kind("template", path, str | Path | None, "the path of the authors' utils.py, or None")
 
 
 @dataclass(frozen=True)
@@ -67,7 +62,8 @@ class HQHOptions(JudgedOptions):
         None,
         "the authors' utils.py, which holds their words for --prompts authors",
         about='the authors\' utils.py, which holds their words: prompts="authors" asks in them, and they are checked',
-        check=check_template,
+        kinds=str | Path | None,
+        what="the path of the authors' utils.py, or None",
         metavar="FILE",
     )
     reading: str | None = option(

@@ -17,10 +17,11 @@ _MARKED = re.compile(rf"\W*{LETTER}(?:\W*$|\s*[.:),])", re.IGNORECASE)
 _ALONE = re.compile(rf"\W*({LETTER})\W*")
 _FIRST = re.compile(
     r"(?:(?:the )?(?:final |correct )?(?:answer|option|choice)(?: is)?\s*:?\s*)?"
-    rf"\W*({LETTER})\b(?!')",
+    rf"\W*({LETTER})\b(?!'\w)",
     re.IGNORECASE,
 )
 _ANOTHER = re.compile(r"\b[BCDE]\b")  # A is a word too
+_AFTER_AN_ARTICLE = re.compile(r"\s+(?!(?:is|because|since|as)\b)\w")
 
 
 def official(text: str) -> int:
@@ -37,13 +38,13 @@ def official(text: str) -> int:
 
 
 def strict(text: str) -> int:
-    """Read the letter that a response gives as its answer; none if another letter follows, or a word after "a".
+    """Read the letter that a response gives as its answer; none if another letter follows, or a noun after "a".
 
     It is the letter that the response marks (`halluscope.judging.marked_answer`), has on a line of its own at the
     beginning or the end, or begins with.
 
-    >>> strict("The answer is C."), strict("A dog"), strict("Let me think.\\nB")
-    (2, 5, 1)
+    >>> strict("The answer is C."), strict("A dog"), strict("A is right"), strict("Let me think.\\nB")
+    (2, 5, 0, 1)
     """
     answer = answer_in(text, _begins_with_letter, _MARKED)
     letter = _line_of_its_own(answer) or _first_letter(answer)
@@ -79,6 +80,6 @@ def _first_letter(text: str) -> str | None:
     if _ANOTHER.search(rest):
         return None
     letter = begins[1].upper()
-    if letter == "A" and re.match(r"\s+\w", rest):
+    if letter == "A" and _AFTER_AN_ARTICLE.match(rest):
         return None
     return letter

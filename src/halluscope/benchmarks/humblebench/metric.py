@@ -3,6 +3,8 @@
 A named rule reads each response as a letter.
 """
 
+import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,11 +48,11 @@ class HumbleBenchOptions(LabelledRowsOptions):
     )
     setting: str = option(
         COMMON,
-        "what the model was shown: common (default), noise (images of noise), or e-only (questions whose right answer "
-        "is E); published scores are those of this setting",
+        "what the model was shown: common (default), noise (images of noise), or e-only (without the right choice, so "
+        "that E is right); published scores are those of this setting",
         about='what the model was shown: "common", the questions and their images; "noise", the same questions about '
-        'images of noise; "e-only", questions whose right answer is E. It moves no score, and is named in the '
-        "signature",
+        'images of noise; "e-only", the questions without their right choice, so that E is right in each, whatever '
+        "`label` says. It is named in the signature",
         choices=(COMMON, NOISE, E_ONLY),
     )
 
@@ -118,11 +120,6 @@ is read as a letter by a rule.
     rules = letters.RULES
     recalls = ("recall/A", "recall/B", "recall/C", "recall/D", "recall/E")
 
-    def rows_expected(self, rows: Questions, options: HumbleBenchOptions) -> int | None:
-        if options.setting == E_ONLY:  # how many questions it has is not known
-            return None
-        return self.rows_published
-
     def groups(self, rows: Sequence[Question]) -> dict[str, Bools]:
         types = np.array([row.type for row in rows])
         groups = {}
@@ -154,18 +151,38 @@ is read as a letter by a rule.
         return Tables(counts)
 
     def score(self, rows: Questions, sums: Counts, options: HumbleBenchOptions) -> Scores:
-        """Also return the mean of the recalls of the letters that are right answers, and what a guess expects of it."""
+        """Also return the share of exact E, the mean recall of the letters that are right answers, and a guess's."""
         scores = super().score(rows, sums, options)
         exact = sums[EXACT]
         scores["e_accuracy"] = ratio(exact[:, 0], exact[:, 1])
         recalls = np.stack([scores[name] for name in self.recalls], axis=-1)
         balanced = defined_mean(recalls)
         scores["balanced_accuracy"] = balanced
-        scores["chance"] = np.full_like(balanced, 1 / len(LETTERS))
+        chance = 1 / len(LETTERS)
+        if options.setting == E_ONLY:  # four choices are left, but five where E was right before
+            chance = math.nan
+        scores["chance"] = np.full_like(balanced, chance)
         return scores
 
     def refusals(self, rows: Questions, total: Counts, options: HumbleBenchOptions) -> dict[str, str]:
         return {"chance": "It depends on no response."}
+
+    def warn(
+        self,
+        texts: Sequence[str],
+        rows: Questions,  # type: ignore[override]
+        readings: ReadResponses,
+        result: dict[str, Any],
+        options: HumbleBenchOptions,
+    ) -> None:
+        super().warn(texts, rows, readings, result, options)
+        without_image = sum(row.file_name is None for row in rows)
+        if options.bootstrap and without_image:
+            warnings.warn(
+                f"{without_image:,} of the {len(rows):,} questions do not say which image they are about (file_name): "
+                "intervals take each for an image of its own, so they are too narrow.",
+                stacklevel=3,
+            )
 
     def signed(self, rows: Questions, readings: ReadResponses, options: HumbleBenchOptions) -> dict[str, Any]:
         signed = {}
@@ -176,6 +193,11 @@ is read as a letter by a rule.
 
 
 METRIC = HumbleBench()
+
+
+def without_right_choice(questions: Questions) -> Questions:
+    """Return questions whose right choice was taken away, as the authors' script does: E is right in each."""
+    return Questions(questions.rows, np.full_like(questions.right, LETTERS.index(NONE_OF_THEM)))
 
 
 @takes(HumbleBenchOptions)
@@ -190,14 +212,18 @@ def compute(predictions: Sequence[str], references: Sequence[Any], **options: An
     Returns:
         `accuracy` and `accuracy/<type>`; `balanced_accuracy`, the mean of the letters' recalls (`recall/<letter>`);
         `e_accuracy`, among the questions whose right answer is E the share of responses that are exactly "E"; `chance`,
-        the accuracy of a guess. `unreadable` is the share of responses that the parser cannot read, which are wrong.
-        Scores are fractions in [0, 1], NaN where undefined. Also `questions`, `images`; `mean_words`, the mean length
-        of the responses; `thoughts`, how many responses held thoughts that were removed; `unfinished_thoughts`, how
-        many are a thought without an end; `signature`; `interval` with a bootstrap, which leaves out one image at a
-        time; and `per_question` if requested.
+        the accuracy of a guess (NaN with "e-only"). `unreadable` is the share of responses that the parser cannot read,
+        which are wrong. Scores are fractions in [0, 1], NaN where undefined. Also `questions`, `images`; `mean_words`,
+        the mean length of the responses; `thoughts`, how many responses held thoughts that were removed;
+        `unfinished_thoughts`, how many are a thought without an end; `signature`; `interval` with a bootstrap, which
+        leaves out one image at a time; and `per_question` if requested.
 
     Raises:
         ValueError: for any bad input.
     """
     responses, references = paired(predictions, references)
-    return METRIC.evaluate(responses, METRIC.questions(references), METRIC.chosen(options))
+    chosen = METRIC.chosen(options)
+    questions = METRIC.questions(references)
+    if chosen.setting == E_ONLY:
+        questions = without_right_choice(questions)
+    return METRIC.evaluate(responses, questions, chosen)

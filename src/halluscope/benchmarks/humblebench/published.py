@@ -1,7 +1,7 @@
 """HumbleBench's results, as printed, in percent.
 
 The three settings are those of the authors' results: "common"; "noise", there "noise_image" (the same questions about
-images of noise); and "e-only", there "nota_only" (questions whose right answer is E).
+images of noise); and "e-only", there "nota_only" (the questions without their right choice).
 """
 
 from pathlib import Path

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from halluscope.benchmarks.humblebench.metric import METRIC
 from halluscope.reporting.labelled_report import LabelledReport
-from halluscope.reporting.tables import Values
+from halluscope.reporting.tables import Values, is_defined
 
 
 class HumbleBenchReport(LabelledReport):
@@ -20,7 +20,9 @@ class HumbleBenchReport(LabelledReport):
 
     def sizes(self, result: Values) -> Iterator[str]:
         for size in super().sizes(result):
-            yield f"{size}; by chance {result['chance']:.0%} would be right"
+            if is_defined(result["chance"]):
+                size = f"{size}; by chance {result['chance']:.0%} would be right"
+            yield size
 
 
 VIEW = HumbleBenchReport()

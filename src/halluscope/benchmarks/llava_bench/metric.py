@@ -7,7 +7,7 @@ the sum of the responses' ratings in percent of the sum of GPT-4's.
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,17 +42,12 @@ from halluscope.stats.beta import student_quantile
 from halluscope.stats.intervals import AMOUNT, Counts, Range
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.tallies import Bools
-from halluscope.validation import kind, paired
+from halluscope.validation import paired
 
 SCORE = "score"
 MODEL_MEAN = "model_mean"
 REFERENCE_MEAN = "reference_mean"
 ORDER = "order"  # in a result: what the order of the answers moves
-
-
-def check_rule(path: Any) -> None:
-    """Check the path of the authors' rule.json."""
-    kind("rule", path, str | Path | None, "the path of LLaVA's rule.json, or None")
 
 
 @dataclass(frozen=True)
@@ -73,7 +68,8 @@ class LLaVABenchOptions(JudgedOptions):
         None,
         "LLaVA's rule.json, which holds the authors' words for --prompts authors",
         about="LLaVA's rule.json, with the authors' words: prompts=\"authors\" asks in them, and they are checked",
-        check=check_rule,
+        kinds=str | Path | None,
+        what="the path of LLaVA's rule.json, or None",
         metavar="FILE",
     )
     both_orders: bool = option(
@@ -188,12 +184,15 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
             response_texts: the responses; () if they are not known.
             answer_ids: what each response is called in its file; () if that is not known.
         """
+        metric_inputs = super().inputs(
+            rows, ratings=ratings, responses=responses, response_texts=response_texts
+        )
         if responses and isinstance(ratings, str | Path) and path_of(ratings).is_file():
             answers = {}
             if answer_ids:
                 answers = {row.id: answer for row, answer in zip(rows, answer_ids, strict=True)}
             check_reviewed(path_of(ratings), responses, answers)
-        return super().inputs(rows, ratings=ratings, responses=responses, response_texts=response_texts)
+        return metric_inputs
 
     # What a judge is asked
 
@@ -211,7 +210,7 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
                 "prompts is 'authors', and no rule is named; expected the path of LLaVA's rule.json as rule (--rule "
                 f"FILE), which holds the authors' words: {reading.RULE_URL}."
             )
-        return replace(reading.AUTHORS, rule=reading.load_rule(options.rule))
+        return reading.with_rule(options.rule)
 
     def also_measured(self, options: LLaVABenchOptions) -> list[Criterion]:
         if not options.both_orders:

@@ -1,9 +1,9 @@
 """How a judge is asked to rate GPT-4's answer and a response, and how its reply is read.
 
 The authors' words stand in LLaVA's rule.json, which is not part of this package: the user names it, and its prompts are
-known by their sha256. The script (llava/eval/eval_gpt_review_bench.py) joins the characters of a caption by line
-breaks, because context.jsonl has a text where it expects a list of sentences; so does this prompt, which the published
-scores were made with. It also sends a system message, which is not sent here.
+known by their sha256. The script (llava/eval/eval_gpt_review_bench.py) also sends a system message, which is not sent
+here. Its first version, of July 2023, took a caption for a list of sentences, and put a line break after each of its
+characters; later ones send the caption as it is, and so does this prompt.
 
 OPERA's GPT-4V (gpt4v_eval.py) sees the image, and rates two responses for accuracy and for detailedness. Judges see no
 image here, so its replies can be given, and nobody is asked for them.
@@ -17,8 +17,15 @@ from typing import Any
 
 from halluscope.files.opening import read_json
 from halluscope.judging import guard
-from halluscope.judging.prompts import Refusal, key_of, sha256_of_text
-from halluscope.judging.verdict_prompts import Fields, JsonPrompt, Verdict, VerdictPrompt, WordPrompt, beside
+from halluscope.judging.prompts import Refusal, sha256_of_text
+from halluscope.judging.verdict_prompts import (
+    JsonPrompt,
+    PinnedPrompt,
+    Verdict,
+    VerdictPrompt,
+    WordPrompt,
+    beside,
+)
 from halluscope.paths import path_of
 from halluscope.sanitize import encodable, short_repr
 
@@ -141,23 +148,6 @@ def read_object(parts: Mapping[str, Any]) -> Verdict:
     return Verdict(numbers, {"reason": encodable(parts["reason"])})
 
 
-@dataclass(frozen=True)
-class AuthorsPrompt(WordPrompt):
-    """The prompt in the authors' words; they are needed to ask it, not to read replies to it."""
-
-    rule: str = ""
-
-    @property
-    def key(self) -> str:  # type: ignore[override]
-        return key_of(self.name, FRAME + RULE_SHA256)
-
-    def texts(self, fields: Fields, response: str) -> dict[str, str]:
-        texts = super().texts(fields, response)
-        texts["context"] = "\n".join(texts["context"])
-        texts["rule"] = self.rule
-        return texts
-
-
 # How many points each answer gains from coming first, where a judge is asked in both orders
 REFERENCE_GAIN = "reference_gain"
 MODEL_GAIN = "model_gain"
@@ -251,7 +241,14 @@ OURS = JsonPrompt(
     verdict=read_object,
 )
 
-AUTHORS = AuthorsPrompt("authors-1", FRAME, read_words, refusal_of_words)
+# Its words are needed to ask it (`with_rule`), not to read replies to it
+AUTHORS = PinnedPrompt("authors-2", "", read_words, refusal_of_words, sha256=RULE_SHA256)
+
+
+def with_rule(path: str | Path) -> WordPrompt:
+    """Return the authors' prompt with the words of their rule.json."""
+    return replace(AUTHORS, template=FRAME.replace("{rule}", load_rule(path)))
+
 
 ACCURACY = Aspect("accuracy")
 DETAILEDNESS = Aspect("detailedness")

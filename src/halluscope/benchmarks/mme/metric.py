@@ -4,7 +4,7 @@ A named rule reads each response as yes, no or neither. An image counts twice: f
 right.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -158,15 +158,14 @@ existence, count, position and color.
     labels = ("no", "yes")  # in the order of the parsers' numbers
     rules = RULES
     recalls = ()
+    whole = "both questions about an image"  # what is scored only together
 
     # The dataset's rows
 
-    def rows_expected(self, rows: Questions, options: MmeOptions) -> int:
+    def rows_expected(self, rows: Questions) -> int:
         """Return how many rows the subtasks have that were answered: each may be scored alone."""
         answered = {row.subtask for row in rows}
         return sum(SUBTASKS[subtask] for subtask in answered)
-
-    whole = "both questions about an image"
 
     def set_of(self, row: Question) -> str:
         """Return a question's set, which is answered whole or not at all."""
@@ -176,6 +175,14 @@ existence, count, position and color.
         if row.subtask in HALLUCINATION:  # their images are COCO's, and some are in two subtasks
             return row.file_name.rpartition("/")[2]
         return row.file_name
+
+    def sizes(self, rows: Iterable[Question]) -> dict[str, int]:
+        """Return how many questions are scored, and how many images they are about, as the authors count them.
+
+        An image of COCO that is in two subtasks is two images, though intervals leave it out as one.
+        """
+        files = [row.file_name for row in rows]
+        return {"questions": len(files), "images": len(set(files))}
 
     def identity(self, row: Question) -> tuple[Any, ...]:
         return (row.subtask, row.file_name, row.question, row.answer)

@@ -46,7 +46,7 @@ def read_samples(file: Readable, images: Mapping[str, int]) -> Iterator[Sample]:
                 f"{file}: sample {number} is {short_repr(content)}; expected an object with id, image (a file name, or "
                 "none), and conversations, a list of objects with from and value, both text."
             )
-        yield Sample(content, image_of(content.get("image", ""), images))
+        yield Sample(content, image_of(content.get("image") or "", images))
 
 
 def image_of(path: str, images: Mapping[str, int]) -> int | None:
@@ -62,7 +62,7 @@ def image_of(path: str, images: Mapping[str, int]) -> int | None:
 def is_sample(content: Any) -> bool:
     if not isinstance(content, dict):
         return False
-    if not isinstance(content.get("id"), str | int) or not isinstance(content.get("image", ""), str):
+    if not isinstance(content.get("id"), str | int) or not isinstance(content.get("image"), str | None):
         return False
     turns = content.get("conversations")
     return isinstance(turns, list) and all(is_turn(turn) for turn in turns)

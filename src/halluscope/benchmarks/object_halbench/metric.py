@@ -29,12 +29,13 @@ from halluscope.mentions.reading import CaptionReader
 from halluscope.mentions.synonyms import allow_other_option, check_allow_other
 from halluscope.metric import Scores
 from halluscope.options import check_effect, option, takes, usual_values
+from halluscope.paths import path_of
 from halluscope.reading.words import readers
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.sanitize import encodable
 from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats, ratio
-from halluscope.validation import kind, listed, paired, texts, warn_of_a_part
+from halluscope.validation import listed, paired, texts, warn_of_a_part
 
 RULES = "rules"
 
@@ -53,11 +54,6 @@ def check_reader(name: Any) -> None:
     readers.check(name, readers.NOUNS)
 
 
-def check_script(path: Any) -> None:
-    """Check the path of the authors' script."""
-    kind("script", path, str | Path | None, "the path of the authors' eval_gpt_obj_halbench.py, or None")
-
-
 @dataclass(frozen=True)
 class ObjectHalBenchOptions(JudgedOptions):
     """The options of Object HalBench's metric."""
@@ -74,7 +70,8 @@ class ObjectHalBenchOptions(JudgedOptions):
         None,
         "the authors' eval_gpt_obj_halbench.py, which holds their words for --prompts authors; it is read, never run",
         about='the authors\' eval_gpt_obj_halbench.py: prompts="authors" asks in its words, and they are checked',
-        check=check_script,
+        kinds=str | Path | None,
+        what="the path of the authors' eval_gpt_obj_halbench.py, or None",
         metavar="FILE",
     )
     synonyms: str | Path | None = option(
@@ -231,7 +228,7 @@ The headline is the share of descriptions with a hallucinated object, among thos
         if objects is None:
             return {"references": rows}
         if isinstance(objects, str | Path):
-            objects = read_names(Path(objects), [row.image_id for row in rows])
+            objects = read_names(path_of(objects), [row.image_id for row in rows])
         return {"references": rows, "objects": objects}
 
     def known(self, questions: Sequence[str]) -> tuple[str, str, bool] | None:

@@ -35,11 +35,14 @@ from halluscope.building.fetch import Fetched, sha256_of
 from halluscope.building.output import Order, Table
 from halluscope.errors import BuildError
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
-from halluscope.options import Option
+from halluscope.options import Option, check_effect
 from halluscope.paths import path_of
 from halluscope.reading.coco import CocoTable, read_annotations
 
 CONFIGS = ("coco", "aokvqa", "gqa")
+
+# How new questions are drawn, unless a user says otherwise
+DRAW = {"images_count": 500, "objects": 3, "seed": 0}
 
 FEATURES = Features(
     {
@@ -62,7 +65,7 @@ class Occurrences:
     together: NDArray[np.int64]  # in how many images two classes are: [classes, classes]
 
 
-def draw(coco: CocoTable, images: int = 500, objects: int = 3, seed: int = 0) -> list[ObjectQuestion]:
+def draw(coco: CocoTable, images: int, objects: int, seed: int) -> list[ObjectQuestion]:
     """Make new questions: 2 x `objects` per image, with answers yes and no in turn, for each of the three samplings."""
     check_at_least_one("images", images)
     check_at_least_one("objects", objects)
@@ -157,7 +160,7 @@ def counts(rows: Sequence[Any]) -> dict[str, Any]:
     return {
         "rows": len(rows),
         "pairs": len(unique),
-        "images": len({row.file_name for row in rows}),
+        "images": len({row.image for row in rows}),
         "objects": len({row.object for row in rows}),
         "irregular": breaks,
     }
@@ -173,14 +176,15 @@ def irregular(questions: Sequence[ObjectQuestion]) -> dict[str, list[int]]:
     import pandas as pd
 
     rows = pd.DataFrame([vars(question) for question in questions], columns=COLUMNS)
-    rows["block"] = (rows["file_name"] != rows["file_name"].shift()).cumsum()
+    rows["image"] = [question.image for question in questions]
+    rows["block"] = (rows["image"] != rows["image"].shift()).cumsum()
     rows["yes"] = rows["answer"] == "yes"
     blocks = rows.groupby("block")
     objects = rows.groupby(["block", "object"])
     size = blocks["yes"].transform("size")
     is_yes_next = blocks.cumcount() % 2 == 0
     rows["in_turn"] = (size % 2 == 0) & (rows["yes"] == is_yes_next)
-    is_apart = rows.groupby("file_name")["block"].transform("nunique") > 1
+    is_apart = rows.groupby("image")["block"].transform("nunique") > 1
     broken = {
         "rows": (size != size.head(1).sum()) | is_apart,
         "balance": 2 * blocks["yes"].transform("sum") != size,
@@ -201,22 +205,32 @@ def make(
     *,
     configs: Sequence[str] = CONFIGS,
     from_annotations: Path | None = None,
-    images_count: int = 500,
-    objects: int = 3,
-    seed: int = 0,
+    images_count: int = DRAW["images_count"],
+    objects: int = DRAW["objects"],
+    seed: int = DRAW["seed"],
 ) -> Path:
     """Build pope."""
     source = order.source
-    if source is not None and from_annotations is not None:
-        raise BuildError(
-            f"--source {source} and --from-annotations {from_annotations} are given; expected one of them: the "
-            "official questions, or new ones."
-        )
     if from_annotations is not None:
+        if source is not None:
+            raise BuildError(
+                f"--source {source} and --from-annotations {from_annotations} are given; expected one of them: the "
+                "official questions, or new ones."
+            )
+        check_no_config(configs)
         return make_new(order, from_annotations, images_count, objects, seed)
+    drawn = {"images_count": images_count, "objects": objects, "seed": seed}
+    check_effect(drawn, drawn, "no new questions are made, which takes --from-annotations", usual=DRAW)
     if source is not None and source.is_file():
+        check_no_config(configs)
         return make_version(order, source)
     return make_official(order, configs)
+
+
+def check_no_config(configs: Sequence[str]) -> None:
+    """Refuse configs of the official questions, which are not built."""
+    why = "only the official questions have configs"
+    check_effect({"configs": configs}, ["configs"], why, usual={"configs": CONFIGS})
 
 
 def make_new(order: Order, annotations: Path, images: int, objects: int, seed: int) -> Path:

@@ -101,7 +101,8 @@ class PopeOptions(Options):
         own = own_convention(self.parser)
         if self.parser not in READ_ALL or self.convention_name == own:
             return
-        if self.counting.yes_of_labels == CONVENTIONS[own].yes_of_labels:
+        moves_yes_ratio = self.counting.yes_of_labels != CONVENTIONS[own].yes_of_labels
+        if not moves_yes_ratio:
             why = f"the parser {self.parser!r} reads every response as yes or no, so none is counted by a convention"
             check_effect({"convention": self.convention}, ["convention"], why)
 
@@ -128,8 +129,9 @@ class Groups:
         """Group rows by a value, in this order of the values; without values, all rows are one group."""
         if values is None:
             return cls([None], np.zeros(rows, dtype=np.int64))
-        present = dict.fromkeys(values)
-        names = [name for name in order if name in present] or list(present)
+        names = list(dict.fromkeys(values))
+        if order:
+            names = [name for name in order if name in names]
         numbers = {name: number for number, name in enumerate(names)}
         return cls(names, np.fromiter((numbers[value] for value in values), np.int64, rows))
 
@@ -384,12 +386,13 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
 
     def _questions(self, rows: Questions, readings: Answers, options: PopeOptions) -> list[dict[str, Any]]:
         """Return how each response was read, and what it adds to the scores that are means."""
-        known: dict[tuple[str, int], dict[str, Any]] = {}
+        # of up to a million rows only a few differ, so each of these is made once
+        question_of: dict[tuple[str, int], dict[str, Any]] = {}
         for label in LABELS:
             for answer in set(readings.tolist()):
-                known[label, answer] = self._question(label, self.word_of(answer), options)
+                question_of[label, answer] = self._question(label, self.word_of(answer), options)
         pairs = zip(rows.answers, readings.tolist(), strict=True)
-        return [dict(known[pair]) for pair in pairs]
+        return [dict(question_of[pair]) for pair in pairs]
 
     def _question(self, label: str, reading: str | None, options: PopeOptions) -> dict[str, Any]:
         """Return how a response was read, and what it adds to the scores that are means."""

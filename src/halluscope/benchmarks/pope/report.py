@@ -128,27 +128,28 @@ def parts_shown(result: Values, only_pooled: bool) -> dict[str, Values]:
 
 
 def correction(results: Named) -> Iterator[list[Cell]]:
-    """Yield each sampling's F1 and rank by POPE's own right answers and by the corrected ones."""
-    own = [with_pooled(result) for _, result in results]
-    corrected = [with_pooled(result["corrected"]) for _, result in results]
-    names: dict[str, None] = {}
-    for parts in own:
-        names.update(dict.fromkeys(parts))
-    for sampling in sorted(names, key=lambda name: name == POOLED):
-        before = [parts[sampling]["f1"] for parts in own]
-        after = [parts[sampling]["f1"] for parts in corrected]
-        for number, (name, result) in enumerate(results):
-            yield [
-                name,
-                result["parser"],
-                sampling,
-                corrected[number][sampling]["rows"],
-                share(before[number]),
-                share(after[number]),
-                gap(after[number] - before[number], False),
-                rank(before, number),
-                rank(after, number),
-            ]
+    """Yield each sampling's F1 and rank by POPE's own right answers and by the corrected ones.
+
+    The results that have a sampling are ranked among each other.
+    """
+    for part in (*SAMPLINGS, POOLED):
+        rows: list[list[Cell]] = []
+        before = []
+        after = []
+        for name, result in results:
+            own = with_pooled(result)
+            corrected = with_pooled(result["corrected"])
+            if part in own and part in corrected:
+                rows.append([name, result["parser"], part, corrected[part]["rows"]])
+                before.append(own[part]["f1"])
+                after.append(corrected[part]["f1"])
+        for number, row in enumerate(rows):
+            moved = None
+            if is_defined(before[number]) and is_defined(after[number]):
+                moved = after[number] - before[number]
+            row += [share(before[number]), share(after[number]), gap(moved, False)]
+            row += [rank(before, number), rank(after, number)]
+            yield row
 
 
 def with_pooled(result: Values) -> dict[str, Values]:
@@ -158,9 +159,12 @@ def with_pooled(result: Values) -> dict[str, Values]:
     return parts
 
 
-def rank(values: Sequence[float], number: int) -> int:
-    """Return the rank of one of some values: 1 for the greatest, and for those equal to it."""
-    return 1 + sum(value > values[number] for value in values)
+def rank(values: Sequence[float | None], number: int) -> int | None:
+    """Return the rank of one of some values: 1 for the greatest, and for those equal to it; None if it is undefined."""
+    value = values[number]
+    if not is_defined(value):
+        return None
+    return 1 + sum(is_defined(other) and other > value for other in values)
 
 
 def items(rows: Sequence[Values], options: Values, voters: Any = None) -> Iterator[Item]:

@@ -16,6 +16,7 @@ from halluscope.reading import tables
 from halluscope.reading.datasets import Source, read_batches
 from halluscope.reading.fields import Fields
 from halluscope.reading.rows import SHEETS
+from halluscope.reading.yes_no_labels import YES_NO
 from halluscope.responses.column_facts import plain_answer, plain_question
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import read_toml
@@ -45,6 +46,11 @@ class ObjectQuestion:
     sampling: str  # how the absent objects were chosen: "random", "popular" or "adversarial"; "" in `pope_c`
     form: str = ""  # the row's parallel form; "" for the original
     labels: str = ""  # whose right answer this is: "repope" for RePOPE's corrected answer; "" for POPE's
+
+    @property
+    def image(self) -> str | int:
+        """What tells its image from others."""
+        return self.file_name or self.image_id
 
 
 class LeftOut(NamedTuple):
@@ -100,7 +106,7 @@ def plain(text: str) -> str:
 
 
 def load(sources: Sequence[str]) -> list[ObjectQuestion | LeftOut]:
-    """Read questions from files of POPE's or RePOPE's authors (their names say which), or from built datasets.
+    """Read questions from files of POPE's or RePOPE's authors, or from built datasets.
 
     RePOPE's include those that it left out (`LeftOut`), in POPE's order, so responses to all of POPE's questions fit.
     """
@@ -138,52 +144,34 @@ def read_official(file: Readable, name: str) -> list[ObjectQuestion]:
 
     A table, or a file with the columns of a built dataset, is read too.
 
-    Its name tells the sampling, and whether it is RePOPE's; its first questions tell RePOPE's too. In a parallel form
-    of the file (`halluscope study parallel`) the question is rephrased, and a column names the `object`. LLaVA's file
-    of all samplings has a `category`, and no `label` (`_labelled`).
+    Its first questions tell the sampling, and whether it is RePOPE's; if they are not published ones, its name does. In
+    a parallel form of the file (`halluscope study parallel`) the question is rephrased, and a column names the
+    `object`. LLaVA's file of all samplings has a `category`, and no `label` (`_labelled`).
     """
     rows = list(tables.rows(file) if ending(file) in SHEETS else json_rows(file))
-    if rows and not _missing_columns(rows[0][1]):
-        return _as_built(rows, file)
-    if rows and all(isinstance(row, Mapping) and "label" not in row for _, row in rows):
-        rows = _labelled(rows)
-    published = _published(_first_texts(rows)).name.lower()
-    if REPOPE in published:
-        name = published
-    labels = ""
-    if REPOPE in name:
-        labels = REPOPE
-    sampling = _sampling_in(name)
     try:
-        questions = [_question(row, where, sampling, labels) for where, row in rows]
+        if rows and not _missing_columns(rows[0][1]):
+            questions = [_built_question(row, where) for where, row in rows]
+        else:
+            questions = _questions_of_authors(rows, name)
     except ValueError as error:
         raise BuildError(str(error)) from error
     _check_ids(questions, file)
     return questions
 
 
-def _as_built(rows: Sequence[tuple[str, Any]], file: Readable) -> list[ObjectQuestion]:
-    """Read the rows of a file that has a built dataset's columns."""
-    questions = []
-    for where, row in rows:
-        missing = _missing_columns(row)
-        if missing:
-            raise BuildError(
-                f"{where} has no {', '.join(missing)}; expected {', '.join(NEEDED)} in each row."
-            )
-        values = Fields(row, where)
-        others = {name: values.text_or_none(name) or "" for name in OTHERWISE}
-        question = ObjectQuestion(
-            question_id=values.whole("question_id"),
-            image_id=values.whole("image_id"),
-            question=values.text("question"),
-            object=values.text("object"),
-            answer=values.one_of("answer", ("yes", "no")),
-            **others,
-        )
-        questions.append(question)
-    _check_ids(questions, file)
-    return questions
+def _questions_of_authors(rows: Sequence[tuple[str, Any]], name: str) -> list[ObjectQuestion]:
+    """Read the rows of a file of the authors that has this name."""
+    if rows and all(isinstance(row, Mapping) and "label" not in row for _, row in rows):
+        rows = _labelled(rows)
+    published = _published(_first_texts(rows))
+    sampling = ""
+    if len(rows) <= published.rows:
+        sampling = _sampling_in(published.name)
+    labels = ""
+    if REPOPE in published.name.lower() or REPOPE in name:
+        labels = REPOPE
+    return [_question(row, where, sampling or _sampling_in(name), labels) for where, row in rows]
 
 
 def _labelled(rows: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
@@ -224,16 +212,15 @@ def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestio
     if not isinstance(row, Mapping) or not {"question_id", "image", "text", "label"} <= set(row):
         raise ValueError(f"{where}: expected question_id, image, text and label; got {short_repr(row, 120)}.")
     values = Fields(row, where)
-    answer = values.one_of("label", ("yes", "no"))
+    answer = values.one_of("label", YES_NO)
     question_id = values.whole("question_id")
     image = values.text("image")
     text = first_line(values.text("text"))
     name = row.get("object")
-    if not text or not isinstance(name, str):
-        match = OBJECT_ASKED.fullmatch(plain(text))
-        if match is None:
-            raise values.wrong("text", "'Is there a ... in the image?'")
-        name = match["object"]
+    if not isinstance(name, str):
+        name = _object_in(text)
+    if not text or not name:
+        raise values.wrong("text", "'Is there a ... in the image?'")
     id_in_name = _ENDS_IN_ID.search(image)
     if id_in_name is None:
         raise values.wrong("image", "a file name that ends in an id")
@@ -247,9 +234,17 @@ def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestio
         object=name,
         answer=answer,
         sampling=sampling,
-        form=str(row.get("form") or ""),
+        form=values.form,
         labels=labels,
     )
+
+
+def _object_in(text: str) -> str:
+    """Return the object that a question names; "" if it is not like POPE's."""
+    match = OBJECT_ASKED.fullmatch(plain(text))
+    if match is None:
+        return ""
+    return match["object"]
 
 
 def _check_ids(questions: Sequence[ObjectQuestion], file: Readable) -> None:
@@ -281,22 +276,37 @@ def left_out(questions: Sequence[ObjectQuestion]) -> list[LeftOut]:
 def read_all(rows: Iterable[Any], where: str = "references") -> list[ObjectQuestion]:
     """Read rows of `pope` or `pope_c`; an `ObjectQuestion` stays as it is."""
     questions = []
-    for number, row in enumerate(rows):
-        if isinstance(row, ObjectQuestion):
-            questions.append(row)
-            continue
-        missing = _missing_columns(row)
-        if missing:
-            raise ValueError(
-                f"{where}[{number}] is {short_repr(row)}; expected a row of the dataset pope or pope_c. It has no "
-                f"{', '.join(missing)}."
-            )
-        values = dict(OTHERWISE)
-        for name in COLUMNS:
-            if name in row:
-                values[name] = row[name]
-        questions.append(ObjectQuestion(**values))
+    for place, row in tables.numbered(where, rows):
+        question = row
+        if not isinstance(row, ObjectQuestion):
+            question = _built_question(row, place)
+        questions.append(question)
     return questions
+
+
+def _built_question(row: Any, where: str) -> ObjectQuestion:
+    """Read the row of a built dataset that stands there."""
+    missing = _missing_columns(row)
+    if missing:
+        raise ValueError(
+            f"{where} is {short_repr(row)}; expected a row of the dataset pope or pope_c. It has no "
+            f"{', '.join(missing)}."
+        )
+    values = Fields(row, where)
+    sampling = values.text_or_none("sampling") or ""
+    if sampling:
+        values.one_of("sampling", SAMPLINGS)
+    return ObjectQuestion(
+        question_id=values.whole("question_id"),
+        image_id=values.whole("image_id"),
+        file_name=values.text_or_none("file_name") or "",
+        question=values.text("question"),
+        object=values.text("object"),
+        answer=values.one_of("answer", YES_NO),
+        sampling=sampling,
+        form=values.form,
+        labels=values.text_or_none("labels") or "",
+    )
 
 
 def _missing_columns(row: Any) -> Sequence[str]:
@@ -321,7 +331,7 @@ def unique_questions(rows: Iterable[Row]) -> tuple[list[Row], NDArray[np.int64]]
     unique: list[Row] = []
     index: list[int] = []
     for i, row in enumerate(rows):
-        image = row.get("file_name", row.get("image_id"))
+        image = row.get("file_name") or row.get("image_id")
         question = row.get("question")
         if image is None or question is None:
             raise ValueError(
@@ -350,7 +360,7 @@ def inputs(questions: Sequence[ObjectQuestion], *, corrected: Sequence[str] = ()
         "sampling": [question.sampling for question in questions],
         "questions": [question.question for question in questions],
         "forms": [question.form for question in questions],
-        "image_ids": [question.file_name or question.image_id for question in questions],
+        "image_ids": [question.image for question in questions],
     }
     if not all(metric_inputs["sampling"]):
         metric_inputs["sampling"] = None

@@ -23,7 +23,7 @@ from halluscope.building.images import missing
 from halluscope.building.output import Order
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, read_text
-from halluscope.options import Option
+from halluscope.options import Option, check_effect
 from halluscope.paths import path_of
 from halluscope.reading.coco import CocoTable, read_annotations
 from halluscope.reading.tables import cells
@@ -62,6 +62,13 @@ def make_objects365(
 
     The published sha256 of the annotations is unknown, so any file in their format is accepted.
     """
+    if not sample:
+        check_effect(
+            {"shots": shots, "seed": seed},
+            ["shots", "seed"],
+            "no images are drawn, which takes --sample",
+            usual={"shots": SHOTS, "seed": 0},
+        )
     out = order.target()
     if ids is None and not sample:
         ids = beside(order, "ids")

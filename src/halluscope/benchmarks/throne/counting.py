@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from halluscope.judging.votes import IGNORED
 from halluscope.stats.intervals import Counts, refusal
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, f_score, ratio
-from halluscope.validation import finite, word
 
 ClassF = Literal["of_means", "mean"]
 AllAverage = Literal["pooled", "image"]
@@ -38,11 +37,6 @@ class Conventions:
     beta: float = 0.5
     class_f: ClassF = "of_means"
     all_average: AllAverage = "pooled"
-
-    def __post_init__(self) -> None:
-        finite("beta", self.beta, 1 / LARGEST_BETA, LARGEST_BETA, "a number, such as 0.5,")
-        word("class_f", self.class_f, CLASS_F)
-        word("all_average", self.all_average, ALL_AVERAGE)
 
     @property
     def betas(self) -> list[float]:

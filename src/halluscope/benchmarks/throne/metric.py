@@ -79,10 +79,6 @@ class ThroneOptions(VoteOptions, Options):
         about="also give `explained`, how the lexical judge read each mention. It changes no score",
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _ = self.conventions  # so that they are checked before anything is read
-
     @property
     def conventions(self) -> Conventions:
         """How labels become scores."""

@@ -133,9 +133,9 @@ def warn_of_judges(counts: Sequence[JudgeCounts]) -> None:
         is_judged = not (count.present.is_selected and says_no_before)
         if is_judged and count.present.is_below(LEAST_YES):
             says_no_before = True
-            warnings.warn(named(_of_no(count)), stacklevel=3)
+            warnings.warn(named(_message_of_no(count)), stacklevel=3)
         if _says_yes(count):
-            warnings.warn(named(_of_yes(count)), stacklevel=3)
+            warnings.warn(named(_message_of_yes(count)), stacklevel=3)
 
 
 def _says_yes(count: JudgeCounts) -> bool:
@@ -147,19 +147,19 @@ def _says_yes(count: JudgeCounts) -> bool:
     return True
 
 
-def _of_no(count: JudgeCounts) -> str:
+def _message_of_no(count: JudgeCounts) -> str:
     return (
-        f"The judge {_name(count)} says yes to {_of(count.present)} questions about objects that are in the images"
+        f"The judge {_name(count)} says yes to {_tally(count.present)} questions about objects that are in the images"
         f"{_selection(count.present)}. Either it says no to nearly everything, or the responses name hardly any object "
         f"that is there. {ADVICE}"
     )
 
 
-def _of_yes(count: JudgeCounts) -> str:
+def _message_of_yes(count: JudgeCounts) -> str:
     return (
-        f"The judge {_name(count)} says yes to {_of(count.absent)} questions about objects that are not in the images"
-        f"{_selection(count.absent)}. It says yes to nearly everything, which makes an ensemble's recall too high. "
-        f"{ADVICE}"
+        f"The judge {_name(count)} says yes to {_tally(count.absent)} questions about objects that are not in the "
+        f"images{_selection(count.absent)}. It says yes to nearly everything, which makes an ensemble's recall too "
+        f"high. {ADVICE}"
     )
 
 
@@ -173,7 +173,7 @@ def _name(count: JudgeCounts) -> str:
     return one_line(count.judge, 80)
 
 
-def _of(count: YesCount) -> str:
+def _tally(count: YesCount) -> str:
     return f"{count.yes:,} of {count.votes:,}"
 
 
@@ -193,7 +193,7 @@ def warn_of_ignored(ignored: int, present: int, counts: Sequence[JudgeCounts]) -
     of_judges = []
     for count in counts:
         if count.present.votes:
-            of_judges.append(f"{_name(count)} {_of(count.present)}")
+            of_judges.append(f"{_name(count)} {_tally(count.present)}")
     warnings.warn(
         named(
             f"{ignored:,} of {present:,} objects that are in the images are ignored, because too few votes agree on "
