@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from tabulate import tabulate
 
 from coverage import (
@@ -42,9 +41,8 @@ from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.certified import Judged, Marks, corrected_scores
 from halluscope.stats.corrected import Estimate, Sample, draw, estimate
 from halluscope.stats.corrected_difference import Difference, differences
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from halluscope.stats.ratios import Floats
+from halluscope.stats.tallies import Ints
 
 # What is marked -> the greatest value of the score
 KINDS = {"5 % wrong": 1, "20 % wrong": 1, "0 to 6": 6, "nouns": 1}

@@ -21,7 +21,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 from tabulate import tabulate
 
@@ -40,9 +39,8 @@ from halluscope.stats.intervals import (
     total_of,
 )
 from halluscope.stats.paired import difference
-from halluscope.stats.ratios import f_of_means, ratio
+from halluscope.stats.ratios import Floats, f_of_means, ratio
 
-Floats = NDArray[np.float64]
 Score = Callable[[Counts], Floats]
 
 RESAMPLES = 500

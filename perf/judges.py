@@ -33,6 +33,7 @@ from halluscope import cli
 from halluscope.files.opening import json_rows
 from halluscope.reporting.tables import Number
 from halluscope.studies.thresholds import SHARES
+from results import put
 
 BEGIN = "<!-- judges: begin -->"
 END = "<!-- judges: end -->"
@@ -76,10 +77,7 @@ def main() -> None:
     if options.into is None:
         print(table)
         return
-    page = options.into.read_text(encoding="utf-8")
-    before, rest = page.split(BEGIN)
-    _, after = rest.split(END)
-    options.into.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}", encoding="utf-8")
+    put(options.into, table, BEGIN, END)
 
 
 def models_here() -> list[str]:

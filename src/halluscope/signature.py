@@ -98,32 +98,31 @@ def data_of(name: str, rows: Iterable[Iterable[object]]) -> str:
 
 
 def data_of_texts(name: str, rows: Iterable[Iterable[str]]) -> str:
-    """Do the same for rows of texts, in half the time."""
+    """Identify data as `data_of` does, in half the time, if all values are texts."""
     return data_of_lines(name, list(map(BETWEEN_VALUES.join, rows)))
 
 
 def data_of_objects(
     name: str, references: Sequence[Iterable[str]], image_ids: Sequence[object] | None
 ) -> str:
-    """Do the same for images and the objects in each."""
+    """Identify images, by their ids, and the objects in each, in any order, as `data_of` does."""
     if image_ids is None:
         image_ids = [""] * len(references)
     rows = []
     for image_id, objects in zip(image_ids, references, strict=True):
         row = [str(image_id)]
-        row += sorted(set(objects))
+        row += sorted({unicodedata.normalize("NFC", name) for name in objects})
         rows.append(row)
     return data_of_texts(name, rows)
 
 
 def data_of_lines(name: str, lines: list[str]) -> str:
-    """Do the same for rows that are written as lines, their values divided by `BETWEEN_VALUES`."""
+    """Identify data as `data_of` does, if each row is one text, its values divided by `BETWEEN_VALUES`."""
     import hashlib
 
-    lines.sort()
-    text = BETWEEN_ROWS.join(lines)
-    if not text.isascii():
-        text = unicodedata.normalize("NFC", text)
+    if not all(map(str.isascii, lines)):
+        lines = [unicodedata.normalize("NFC", line) for line in lines]
+    text = BETWEEN_ROWS.join(sorted(lines))
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{name}-{len(lines)}-{digest}"
 

@@ -6,6 +6,7 @@ import os
 import re
 import warnings
 from collections import defaultdict
+from math import nan
 from pathlib import Path
 
 import pytest
@@ -328,7 +329,7 @@ def test_both_orders_by_hand():
     result = compute(TEXTS, rows(), judge=judge, both_orders=True, bootstrap=1, progress=False)
     assert len(judge.asked) == 8
     assert (result["reference_mean"], result["model_mean"]) == (9, 7)
-    expected = {"gain": 2, "low": 2, "high": 2, "usual": 60, "turned": 100}
+    expected = {"gain": 2, "usual": 60, "turned": 100}  # all questions have the same gain
     assert result["order"] == pytest.approx(expected)
     assert "|orders:both|" in result["signature"]
     notes = benchmark("llava_bench").module("report").report([("mine", result)])[-1].lines
@@ -358,4 +359,5 @@ def test_ratings_rise_with_length():
     """1, 3, 6 and 3 words: the ratings rise by one point per word, 100 per 100 words."""
     ratings = [(8, 1 + len(text.split())) for text in TEXTS]
     result = compute(TEXTS, rows(), ratings=ratings, bootstrap=1)
-    assert result["by_length"]["model_mean"] == pytest.approx({"value": 100, "low": 100, "high": 100})
+    on_a_line = {"value": 100, "low": nan, "high": nan}
+    assert result["by_length"]["model_mean"] == pytest.approx(on_a_line, nan_ok=True)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from halluscope.benchmarks.throne.counting import Conventions, Hits, score
-from halluscope.stats.corrected import FEWEST_TEXTS, Sample, correct, draw
+from halluscope.stats.corrected import FEWEST_TEXTS, Sample, Variances, correct, draw, half_widths
 from halluscope.stats.intervals import total_of
 
 ALL = tuple(f"{name}_{over}" for over in ("all", "cls") for name in ("precision", "recall", "f1", "f0.5"))
@@ -66,6 +67,24 @@ def test_by_hand():
     half = 2.009 * (0.000682 + 0.000225) ** 0.5
     assert found.scores["recall_all"]["low"] == pytest.approx(0.9 - half, abs=2e-4)
     assert found.scores["recall_all"]["high"] == pytest.approx(0.9 + half, abs=2e-4)
+
+
+def test_a_precision_that_nothing_moves_has_no_interval():
+    """The judge says yes only where the class is there, in half of these texts, and people agree."""
+    texts = np.arange(400)
+    present = (texts % 2 == 0)[:, np.newaxis]
+    labels = (texts % 4 == 0)[:, np.newaxis].astype(np.int8)
+    found = correct(labels, present, some(labels == 1, texts[:100], 0.25)).scores
+    assert found["precision_all"] == pytest.approx({"value": 1, "low": np.nan, "high": np.nan}, nan_ok=True)
+    assert found["recall_all"]["low"] < found["recall_all"]["value"] == 0.5
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99, 0.999])
+def test_intervals_are_students(level):
+    """With three degrees of freedom too, where a series in their number is up to an eighth too narrow."""
+    degrees = np.array([3.0, 4.0, 10.0, 1e9])
+    variances = Variances(of_images=np.zeros(4), of_draw=np.ones(4), degrees=degrees)
+    assert half_widths(variances, level) == pytest.approx(stats.t.ppf((1 + level) / 2, degrees), rel=1e-5)
 
 
 def test_the_bias_of_a_ratio_by_hand():

@@ -40,6 +40,13 @@ def test_worked_by_hand():
     assert got["spearman"]["low"] <= 0.8 <= got["spearman"]["high"] <= 1.0
 
 
+def test_a_single_resample_makes_no_interval():
+    got = correlations([1, 2, 3, 9], [10, 20, 40, 30], Bootstrap(1))
+    for coefficient in got.values():
+        assert not np.isnan(coefficient["value"])
+        assert np.isnan([coefficient["low"], coefficient["high"]]).all()
+
+
 def test_very_many_models():
     first, second = np.random.default_rng(0).integers(0, 50, (2, 120))
     got = correlations(first, second, Bootstrap(0))

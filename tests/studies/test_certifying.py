@@ -118,6 +118,16 @@ def test_corrected_scores_by_hand():
     assert found["refused"] == {} and found["interval"] == "0.95,ppi-1"
 
 
+def test_a_score_that_nothing_moves_is_said_to_have_no_interval():
+    """The judge reads what people read, and all of it is there: precision is 1 in every image."""
+    said, chance = WHOLE
+    found = corrected(TEXTS, PRESENT, Reader(said), said, chance)
+    assert found["scores"]["precision_all"]["value"] == 1
+    content = certified(TEXTS, PRESENT, Reader(said), said, chance) | {"corrected": found}
+    lines = [line for block in certificate.report(content) for line in getattr(block, "lines", ())]
+    assert "precision_all has no interval: it is the same for every image, and no label moves it" in lines
+
+
 def test_asking_only_what_is_needed_corrects_alike():
     """Three judges that differ: with "needed", whether an absent object is denied or ignored is not known."""
     rng = np.random.default_rng(3)

@@ -224,6 +224,15 @@ def test_a_difference_by_one_certificate(runs, certified, json_of, ran):
     assert "Doubtful" in ran("study", "certify", *runs, *options).out
 
 
+@pytest.mark.parametrize("resamples", ["0", "1"])
+def test_a_corrected_score_without_an_interval(resamples, runs, sheet_of, json_of):
+    """Nothing is drawn again, or only once: there is no interval, and none without a width."""
+    marked = mark(sheet_of(runs[0], 60), lambda row: YES_MARK)
+    found = json_of("study", "certify", marked, "--run", runs[0], "--bootstrap", resamples)
+    assert found["scores"][0]["value"] is not None
+    assert {score[end] for score in found["scores"] for end in ("low", "high")} == {None}
+
+
 def test_a_difference_in_points(certified, json_of, tmp_path):
     """The same in ratings of 6 and 2: 0.5 of the responses at 6 are a mean of 4."""
     (row, *_) = read_rows(str(small_datasets.build("mmhal", tmp_path)))

@@ -71,6 +71,18 @@ def test_a_model_without_a_score_has_no_rank(tmp_path, judged, json_of):
     assert [row["values"][1] for row in found["scores"] if row["model"] == "c"] == [None]
 
 
+def test_equal_rankings_have_no_interval_without_a_width(tmp_path, judged, ran, json_of):
+    """Both judges find only the second model wrong, in most responses."""
+    for judge in ("old", "new"):
+        judged(judge, "a")
+        judged(judge, "b", range(7))
+    command = ["study", "swap", tmp_path / "old", tmp_path / "new", "--scores", "main_hal", "--bootstrap"]
+    assert "rankings is 1.00, as in every resample" in ran(*command, "50").out
+    assert "rankings is 1.00\n" in ran(*command, "1").out
+    (ranks,) = json_of(*command, "1")["ranks"]
+    assert ranks["tau"] == {"value": 1, "low": None, "high": None}
+
+
 def test_classes_that_either_judge_reads(tmp_path, json_of, ran):
     """Of the dog and the cat that the first judge reads, and the dog and the cup, both read the dog."""
     for name, classes in {"first": ("dog", "cat"), "second": ("dog", "cup")}.items():

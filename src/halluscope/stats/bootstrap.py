@@ -75,10 +75,20 @@ class Bootstrap:
                 weights[resample] = np.bincount(drawn, minlength=rows)
             yield weights
 
+    def sums(self, rows: Floats) -> Floats:
+        """Return the sum of rows [rows, ...] in each resample, each as often as it is drawn: [resamples, ...]."""
+        sums = [np.zeros((0, *rows.shape[1:]))]
+        for weights in self.weights(len(rows)):
+            sums.append(weights @ rows)
+        return np.concatenate(sums)
+
     def interval(self, values: Floats) -> tuple[float, float]:
-        """Return the percentile interval of values [resamples]; undefined values are left out."""
+        """Return the percentile interval of values [resamples]; undefined values are left out.
+
+        NaN for fewer than two values, which would make an interval without a width.
+        """
         defined = values[~np.isnan(values)]
-        if len(defined) == 0:
+        if len(defined) < 2:
             return np.nan, np.nan
         low, high = np.quantile(defined, [(1 - self.level) / 2, (1 + self.level) / 2])
         return float(low), float(high)

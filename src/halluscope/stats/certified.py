@@ -118,7 +118,7 @@ def corrected_scores(
     by_cluster = [_by_cluster(model, drawn_sheets[model.sheet], clusters) for model in models]
     columns = np.concatenate(by_cluster, axis=1)
     all_images = columns.sum(axis=0, keepdims=True)
-    drawn_images = np.concatenate([weights @ columns for weights in resampling.weights(clusters)])
+    drawn_images = resampling.sums(columns)
 
     widths = [part.shape[1] for part in by_cluster]
     values = [sheet.values for sheet in drawn_sheets]

@@ -27,11 +27,11 @@ found, it reflects only the choice of images.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
+from halluscope.stats.beta import student_quantile
 from halluscope.stats.linear import OF_MEANS, LinearScores, Totals, linear
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools, Ints
@@ -54,6 +54,7 @@ FARTHEST = 6.0  # the greatest error, in standard errors, of the number of texts
 FEWEST_DEGREES = 3.0
 MOST_DEGREES = 1e9
 SMALLEST = 1e-300  # stands for 0 where a number divides
+ROUNDING = 1e-12  # A smaller standard error comes from rounding
 
 # The share of a draw of texts that is uniform; without it, a rarely drawn text would get too large a weight.
 EVEN = 0.3
@@ -85,7 +86,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Corrected:
-    # name -> "value", "low" and "high", fractions in [0, 1]; NaN where refused
+    # name -> "value", "low" and "high", fractions in [0, 1]; NaN where refused, the ends also where nothing varies
     scores: dict[str, dict[str, float]]
     # name -> why the labels do not suffice for this score; empty if all scores are given
     refused: dict[str, str]
@@ -192,7 +193,7 @@ def estimate(
 def with_intervals(estimated: Estimate, level: float) -> Corrected:
     """Return estimated scores with their intervals."""
     variances = Variances.of(estimated.expected, [estimated.sample])
-    half_width = student(level, variances.degrees) * np.sqrt(variances.whole)
+    half_width = half_widths(variances, level)
     values = estimated.values
     ends = np.clip([values, values - half_width, values + half_width], 0.0, 1.0)
     scores = {}
@@ -470,17 +471,17 @@ def _degrees_of_freedom(variance: Floats, uncertainty: Floats) -> Floats:
     return np.asarray(np.clip(degrees, FEWEST_DEGREES, MOST_DEGREES))
 
 
-def student(level: float, degrees: Floats) -> Floats:
-    """Return Student's t for a two-sided interval, by Abramowitz and Stegun, 26.7.5.
+def half_widths(variances: Variances, level: float) -> Floats:
+    """Return how far an interval reaches on either side, by Student's t: [scores].
 
-    >>> student(0.95, np.array([3.0, 10.0, 1e6])).round(2).tolist()
-    [3.16, 2.23, 1.96]
+    NaN where a score is undefined, and where nothing varies, such as the precision of a model that never errs: then
+    nothing says how far.
     """
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    first = (z**3 + z) / 4
-    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
-    return np.asarray(z + first / degrees + second / degrees**2 + third / degrees**3)
+    errors = np.sqrt(variances.whole)
+    widths = np.full(len(errors), np.nan)
+    for number in np.flatnonzero(errors > ROUNDING):
+        widths[number] = student_quantile(level, float(variances.degrees[number])) * errors[number]
+    return widths
 
 
 # Whether the labels suffice

@@ -11,24 +11,28 @@ not if the same images were labelled for both, drawn with the same chances: that
 these errors cancel too.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from halluscope.stats.beta import student_tail
-from halluscope.stats.corrected import Estimate, Variances, student
+from halluscope.stats.corrected import Estimate, Variances, half_widths
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference of a score of two models; NaN where it is refused for one of them."""
+    """The difference of a score of two models; NaN where it is refused for one of them.
 
-    value: float  # the first model's score less the second's, in [-1, 1]
-    low: float
-    high: float
-    p: float  # two-sided, of no difference
-    by_images: float  # the part of its variance that is due to the choice of images
-    by_labels: float  # and the part due to which texts were labelled
+    Its ends are NaN too where nothing varies.
+    """
+
+    value: float = math.nan  # the first model's score less the second's, in [-1, 1]
+    low: float = math.nan
+    high: float = math.nan
+    p: float = math.nan  # two-sided, of no difference
+    by_images: float = math.nan  # the part of its variance that is due to the choice of images
+    by_labels: float = math.nan  # and the part due to which texts were labelled
 
 
 def differences(first: Estimate, second: Estimate, level: float) -> dict[str, Difference]:
@@ -43,12 +47,12 @@ def differences(first: Estimate, second: Estimate, level: float) -> dict[str, Di
     variances = Variances.of(first.expected - second.expected, samples)
     errors = np.sqrt(variances.whole)
     values = first.values - second.values
-    half_width = student(level, variances.degrees) * errors
+    half_width = half_widths(variances, level)
     ends = np.clip([values - half_width, values + half_width], -1.0, 1.0)
     by_name = {}
     for number, name in enumerate(first.names):
         if name in first.refused or name in second.refused:
-            by_name[name] = Difference(*[np.nan] * 6)
+            by_name[name] = Difference()
             continue
         by_name[name] = Difference(
             value=float(values[number]),

@@ -225,13 +225,13 @@ def effective(score: LeftOut) -> tuple[float, float]:
     """Return a score as a share of its range, and the number of independent rows that tell as much."""
     share = (score.value - score.range.low) / score.range.width
     share = min(1.0, max(0.0, share))
-    variance = score.variance / score.range.width**2
+    most = score.counting or len(score.without)
+    if share in (0.0, 1.0):
+        return share, most
     rows = math.inf
+    variance = score.variance / score.range.width**2
     if variance > 0:
         rows = share * (1 - share) / variance
-    most = score.counting or len(score.without)
-    if rows == 0:
-        return share, most
     moved = score.moved
     raising = int((moved > 0).sum())
     lowering = int((moved < 0).sum())

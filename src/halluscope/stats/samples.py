@@ -90,10 +90,8 @@ def clustered_error_rate(strata: Sequence[Clustered], resampling: Bootstrap) -> 
 
 
 def _resampled_rates(stratum: Clustered, resampling: Bootstrap) -> Floats:
-    rates = [np.zeros(0)]
-    for weights in resampling.weights(len(stratum.judgements)):
-        rates.append(ratio(weights @ stratum.errors, weights @ stratum.judgements))
-    return np.concatenate(rates)
+    sums = resampling.sums(np.stack([stratum.errors, stratum.judgements], axis=1))
+    return ratio(sums[:, 0], sums[:, 1])
 
 
 # How often a judge errs about yes and no, and how well calibrated it is. Each label's weight is 1 / the probability
@@ -264,7 +262,7 @@ def corrected_score(
     strata = len(edges) + 1
     sizes = np.zeros((int(clusters.max()) + 1, strata))
     np.add.at(sizes, (clusters, stratum_of), 1)
-    resampled_sizes = np.concatenate([weights @ sizes for weights in resampling.weights(len(sizes))])
+    resampled_sizes = resampling.sums(sizes)
 
     random = np.random.default_rng(resampling.seed)
     sums = np.zeros(2)  # of parts and wholes

@@ -8,12 +8,16 @@ from halluscope.stats.beta import student_quantile
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Ints
 
+# Rows that lie beside the line by less than this share of the greatest y lie on it.
+ROUNDING = 1e-12
+
 
 def slope(x: Floats, y: Floats, clusters: Ints, level: float | None = None) -> dict[str, float]:
     """Return by how much y rises per unit of x, by least squares: `value`, and with a level `low` and `high`.
 
     The interval is that of the jackknife (MacKinnon and White, Journal of Econometrics 29, 1985) over clusters, with
-    Student's t for their number. NaN where all x are alike, and the ends where they are alike without one cluster.
+    Student's t for their number. NaN where all x are alike. The ends are NaN where all x are alike without one cluster,
+    and where all rows lie on the line: then nothing says how far off it may be.
 
     Args:
         x: of each row: [rows].
@@ -26,16 +30,22 @@ def slope(x: Floats, y: Floats, clusters: Ints, level: float | None = None) -> d
     np.add.at(by_cluster, clusters, moments)
     by_cluster = by_cluster[by_cluster[:, 0] > 0]
     total = by_cluster.sum(axis=0, keepdims=True)
-    result = {"value": float(_slopes(total)[0])}
+    value = float(_slopes(total)[0])
     if level is None:
-        return result
+        return {"value": value}
     count = len(by_cluster)
     reach = math.nan
-    if count > 2:
+    if count > 2 and _is_beside_line(x, y, value):
         without = _slopes(total - by_cluster)
         variance = (count - 1) / count * ((without - without.mean()) ** 2).sum()
         reach = student_quantile(level, count - 1) * math.sqrt(variance)
-    return {**result, "low": result["value"] - reach, "high": result["value"] + reach}
+    return {"value": value, "low": value - reach, "high": value + reach}
+
+
+def _is_beside_line(x: Floats, y: Floats, slope: float) -> bool:
+    """Whether some rows lie beside the line; False if there is none."""
+    rest = y - slope * x
+    return bool(np.ptp(rest) > ROUNDING * np.abs(y).max())
 
 
 def _slopes(moments: Floats) -> Floats:

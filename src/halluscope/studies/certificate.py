@@ -29,6 +29,7 @@ from halluscope.reporting.tables import (
     estimate,
     finite,
     interval,
+    is_defined,
     percent,
     share,
 )
@@ -317,8 +318,10 @@ def _corrected(corrected: Json | None) -> Report:
     for name, score in corrected["scores"].items():
         rows.append([name, estimate(score)])
     blocks: list[Table | Notes] = [Table("corrected", ["score", "corrected"], rows, intervals=("corrected",))]
-    if corrected["refused"]:
-        blocks.append(
-            Notes([f"{name} is not corrected: {why}" for name, why in corrected["refused"].items()])
-        )
+    lines = [f"{name} is not corrected: {why}" for name, why in corrected["refused"].items()]
+    for name, score in corrected["scores"].items():
+        if is_defined(score["value"]) and not is_defined(score["low"]):
+            lines.append(f"{name} has no interval: it is the same for every image, and no label moves it")
+    if lines:
+        blocks.append(Notes(lines))
     return blocks

@@ -1,5 +1,6 @@
 """What another judge of the same responses changes."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -213,7 +214,7 @@ def resampled(score: LeftOut, resampling: Bootstrap) -> Floats:
     """Return a score of resampled clusters [resamples]: what a cluster adds to it counts as often as it is drawn."""
     clusters = len(score.without)
     adds = (clusters - 1) / clusters * (score.moved - score.moved.mean())
-    return np.concatenate([score.value + weights @ adds for weights in resampling.weights(clusters)])
+    return score.value + resampling.sums(adds)
 
 
 def tau(values: Floats) -> Floats:
@@ -251,8 +252,7 @@ def report(values: Values, differences: Sequence[Compared], benchmark: Benchmark
         for name, (rank, rank_by_second) in ranking["ranks"].items():
             rows.append([name, rank, rank_by_second])
         blocks.append(Table("ranks", [f"by {ranking['score']}", "1st judge", "2nd judge"], rows))
-        ends = "{value:.2f} ({low:.2f} to {high:.2f})".format(**ranking["tau"])
-        blocks.append(Notes([f"Kendall's tau of the two rankings is {ends}"]))
+        blocks.append(Notes([f"Kendall's tau of the two rankings is {tau_line(ranking['tau'])}"]))
     lines = [f"{values['rows']:,} rows that all runs have."]
     for name, (by_first, by_second) in values["judges"].items():
         lines.append(f"{name} is {by_first} and {by_second}")
@@ -261,3 +261,15 @@ def report(values: Values, differences: Sequence[Compared], benchmark: Benchmark
     )
     blocks.append(Notes(lines))
     return blocks
+
+
+def tau_line(rank_correlation: Mapping[str, float]) -> str:
+    """Return Kendall's tau and its interval, or what stands in for an interval without a width."""
+    value = rank_correlation["value"]
+    low = rank_correlation["low"]
+    high = rank_correlation["high"]
+    if math.isnan(low):
+        return f"{value:.2f}"
+    if low == high:
+        return f"{value:.2f}, as in every resample"
+    return f"{value:.2f} ({low:.2f} to {high:.2f})"

@@ -338,7 +338,8 @@ def order_of(values: Mapping[str, Floats], options: LLaVABenchOptions) -> dict[s
 
     Returns:
         `gain`, the points that an answer gains from coming first, with `low` and `high` if the options ask for
-        intervals; `usual` and `turned`, the score with GPT-4's answer first, and with the response first.
+        intervals and not all questions have the same gain; `usual` and `turned`, the score with GPT-4's answer first,
+        and with the response first.
     """
     gains = (values[REFERENCE_GAIN] + values[MODEL_GAIN]) / 2
     is_rated = ~np.isnan(gains)
@@ -346,7 +347,7 @@ def order_of(values: Mapping[str, Floats], options: LLaVABenchOptions) -> dict[s
     gain = ratio(np.where(is_rated, gains, 0)[:, rows].sum(axis=0), is_rated[:, rows].sum(axis=0))
     count = len(gain)
     order = {"gain": float(ratio(gain.sum(), count))}
-    if options.bootstrap and count > 1:
+    if options.bootstrap and count > 1 and np.ptp(gain) > 0:
         reach = student_quantile(options.level, count - 1) * float(gain.std(ddof=1)) / math.sqrt(count)
         order["low"] = order["gain"] - reach
         order["high"] = order["gain"] + reach

@@ -34,7 +34,7 @@ from halluscope.judging.questions import Question
 from halluscope.vocabularies import Vocabulary
 
 # Raised with every change to these modules that can change a vote; changed tables change the key by themselves
-RULES_VERSION = 6
+RULES_VERSION = 7
 
 TEXTS_A_BATCH = 256
 

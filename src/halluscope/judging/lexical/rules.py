@@ -119,16 +119,32 @@ def _is_noun(mention: Candidate) -> bool:
     """Whether a word that can be an adjective is a noun: "an orange in a bowl", "a banana, orange, and apple"."""
     before = mention.before
     after = mention.after
-    ends = after in GRAMMAR.after_noun or after in GRAMMAR.participles or not after[:1].isalnum()
-    if not ends:
-        return False
     then = at(mention.words, mention.end + 1)
+    ends = after in GRAMMAR.after_noun or after in GRAMMAR.participles or not after[:1].isalnum()
+    if not ends and not _acts(mention):
+        return False
     if before in GRAMMAR.colors or (after in {"and", "or", ","} and then in GRAMMAR.colors):
         return False
     if is_determiner(mention.words[mention.start]):
         return True
     previous = mention.previous
     return before in {",", "and", "or"} and previous is not None and previous.end >= mention.index - 2
+
+
+def _acts(mention: Candidate) -> bool:
+    """Whether a verb says what somebody does or wears: "an individual dressed in black", "a male rides a bike"."""
+    if mention.own not in READINGS.people:
+        return False
+    if is_finite_verb(mention.words, mention.end):
+        return True
+    verb = mention.after
+    if not verb.endswith(("ed", "ing")) or verb in READINGS.not_participles:
+        return False
+    # not "an individual framed picture", nor "individual framed and signed pictures"
+    then = at(mention.words, mention.end + 1)
+    if then in {"and", "or"}:
+        return False
+    return is_determiner(then) or then in GRAMMAR.after_noun or then == "mid"  # "captured mid-air"
 
 
 def _is_verb(mention: Candidate) -> bool:
