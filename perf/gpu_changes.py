@@ -258,7 +258,7 @@ def fleet(bench: Bench, workers: int) -> Results:
     if bench.on_cuda:
         device = "cuda"
     make = partial(voting_judge, shape, bench.folder / "workers", device, bench.precision)
-    judge = RayPool(make, shape.name, workers, on_gpus=bench.on_cuda)
+    judge = RayPool(make, shape.name, workers, device)
     chosen = texts(workers * bench.sizes.texts, random.Random(0))
     questions = TEMPLATES[0]
     pairs = every_pair(chosen, questions[: bench.sizes.questions])

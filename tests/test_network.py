@@ -13,7 +13,7 @@ from halluscope.judging.resolve import find
 from halluscope.network import hub_or_cache
 from halluscope.reading.datasets import read_rows
 
-PROXIES = ("HTTPS_PROXY", "https_proxy")
+PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
 
 
 @pytest.fixture

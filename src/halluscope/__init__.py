@@ -86,13 +86,16 @@ def build(
     from halluscope.paths import path_of
 
     builder = registry.benchmark(name).builder(registry.dataset(name))
-    are_paths = {"source", "images", "out", "cache"}
-    are_paths.update(option.name for option in builder.options if option.type is path_of)
+    paths = {"source", "images", "out", "cache"}
+    paths.update(option.name for option in builder.options if option.type is path_of)
+    options.update(source=source, images=images, out=out)
     chosen = {}
-    for option, value in ({"source": source, "images": images, "out": out} | options).items():
+    for option, value in options.items():
         if value is None:
             continue
-        chosen[option] = path_of(value) if option in are_paths else value
+        if option in paths:
+            value = path_of(value)
+        chosen[option] = value
     folder: Path = builder.build(**chosen)
     return folder
 
@@ -211,7 +214,7 @@ def report(
     references: Sequence[Any] | None = None,
     *,
     images: Sequence[Any] | None = None,
-    name: str = "responses",
+    name: str | None = None,
     **options: Any,
 ) -> Report:
     """Show what went wrong in responses that were scored: in a notebook, or as a page for a browser.
@@ -223,7 +226,7 @@ def report(
         predictions: the responses that were passed to `compute`.
         references: the references that were passed to `compute`.
         images: an image (`PIL.Image`) per response, or None for a response without one.
-        name: the name of the LVLM.
+        name: the name of the LVLM, "responses" unless you say another; a run has its own.
         options: options of `compute` that the report shows: `image_ids`, `questions`, `vocabulary`.
 
     Returns:
@@ -237,17 +240,21 @@ def report(
     from halluscope.runs import page
 
     if isinstance(result, str | Path):
-        if predictions is not None or references is not None or images is not None or options:
+        others = (predictions, references, images, name)
+        if options or any(other is not None for other in others):
             raise ValueError(
-                f"report takes the run {str(result)!r} alone, which holds its responses; for a result of compute, pass "
-                "the result in its place."
+                f"report takes the run {str(result)!r} alone, which holds its responses and their name; for a result "
+                "of compute, pass the result in its place."
             )
         return page.of_runs([result])
     if predictions is None or references is None:
         raise ValueError(
             "report takes a metric's result with its predictions and references, or the folder of a run."
         )
-    return page.of_result(page.shown_result(result, predictions, references, name, **options), images)
+    if name is None:
+        name = "responses"
+    shown = page.shown_result(result, predictions, references, name, **options)
+    return page.of_result(shown, images)
 
 
 def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Voter | ChatJudge:

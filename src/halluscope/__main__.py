@@ -11,9 +11,8 @@ INTERRUPTED = 130
 
 def run() -> int:
     """Run the command of this process, and return its exit status."""
-    os.environ.setdefault(
-        "ARROW_DEFAULT_MEMORY_POOL", "system"
-    )  # Arrow's own keeps memory that it no longer uses
+    # Arrow's own pool keeps memory that it no longer uses
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
         from halluscope.cli import main
 

@@ -321,12 +321,15 @@ class Benchmark:
     def is_points(self, score: str) -> bool:
         """Whether a score is not a share of 1."""
         whole = score.partition("/")[0]
-        declared = EVERYWHERE.get(score)
-        if declared is None:
-            declared = self.scores.get(score)
-        if declared is None:
-            declared = self.scores.get(whole)
-        return declared is not None and declared.is_points
+        for declared in (
+            EVERYWHERE.get(score),
+            self.scores.get(score),
+            self.scores.get(whole),
+            self.extra_numbers.get(score),
+        ):
+            if declared is not None:
+                return declared.is_points
+        return False
 
     def direction(self, score: str) -> Direction:
         """Return which direction is better; for a part, that of the whole score. No score is a KeyError."""

@@ -1,12 +1,12 @@
 """Finds out in one short attempt whether the Hub can be reached: libraries that retry take minutes."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
+# The seconds that the one attempt may take
 PATIENCE_S = 5.0
-"""The seconds that the one attempt may take."""
 
 USUAL_PORTS = {"http": 80, "https": 443}
 
@@ -20,7 +20,8 @@ def hub_or_cache() -> Iterator[bool]:
     import datasets
     from huggingface_hub import constants
 
-    has_proxy = os.environ.get("HTTPS_PROXY") or os.environ.get("https_proxy")
+    proxies = getproxies()
+    has_proxy = "https" in proxies or "all" in proxies
     if constants.HF_HUB_OFFLINE or has_proxy or _answers():
         yield True
         return

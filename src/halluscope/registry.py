@@ -26,9 +26,8 @@ def benchmarks() -> list[Benchmark]:
 def benchmark(name: str) -> Benchmark:
     """Return the record of this name, or of the dataset of this name."""
     kind("the benchmark's name", name, str, "a name such as 'throne'")
+    check_names("There is no benchmark", [name], names())
     entry = listed(name)
-    if entry is None:
-        check_names("There is no benchmark", [name], names())
     assert entry is not None, "a name that is known is listed"
     return _record(entry.name)
 
@@ -76,6 +75,7 @@ def dataset_names() -> list[str]:
 def with_columns(columns: Sequence[str]) -> tuple[Benchmark, Dataset]:
     """Return the benchmark and the dataset whose rows have these columns."""
     expected = ", ".join(dataset.name for dataset in _datasets_of(benchmarks()))
+    # the dataset for training comes first: it has the columns of others, and more
     for record in sorted(records(), key=lambda record: record.has_metric):
         dataset = record.dataset(columns)
         if dataset is None:

@@ -26,9 +26,10 @@ WITHHELD = "(withheld: it repeats the access key, which is too short to be black
 # Names of environment variables that hold something secret.
 _SECRET_NAME = re.compile(r"(?:.+_)?(?:(?:API)?KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
 
-# Control characters other than tab and line feed, other line ends, marks of writing direction, and lone surrogates.
+# Control characters other than tab and line feed, other line ends, marks of writing direction, lone surrogates, and
+# what XML takes for no character.
 _STEERS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
 )
 
 

@@ -469,19 +469,26 @@ def _part(matched: Matched[Any]) -> list[int]:
 def _printed(
     benchmark: Benchmark, figures: Mapping[str, float], result: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Return the scores that a file states itself, by our names, as fractions where ours are."""
+    """Return the scores that a file states itself, by our names, as fractions where ours are.
+
+    If one of its shares is above 1, all are percentages: 0.4 beside 86.5 is 0.4 %.
+    """
     figure_of = {}
     for name, value in figures.items():
         if not math.isnan(value):
             figure_of[letters(name)] = value
     printed = {}
+    shares = []
     for name in benchmark.scores:
         figure = figure_of.get(letters(name))
         if figure is None or name not in result:
             continue
-        if figure > 1 and not benchmark.is_points(name):
-            figure /= 100
         printed[name] = figure
+        if not benchmark.is_points(name):
+            shares.append(name)
+    if any(printed[name] > 1 for name in shares):
+        for name in shares:
+            printed[name] /= 100
     return printed
 
 

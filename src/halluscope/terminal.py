@@ -91,6 +91,13 @@ def is_quiet() -> bool:
     return _quiet
 
 
+def hides_bars() -> bool | None:
+    """Return what tqdm takes as `disable`: True if `quiet` is on; None hides bars only where nobody sees them."""
+    if _quiet:
+        return True
+    return None
+
+
 @contextmanager
 def tell_warnings() -> Iterator[None]:
     """Print each warning as one plain message inside a `with` block."""

@@ -144,6 +144,8 @@ def test_what_is_wrong_is_said_before_a_model_is_loaded(data, model, tmp_path, r
         (foreign, "", "was not written by `halluscope answer`"),
         (out, "--device nonsense", "device is 'nonsense'; expected"),
         (out, "--device cuda:99", "device is 'cuda:99'; torch finds"),
+        (out, "--workers 2 --device cuda:1", "each worker takes a GPU of its own. Leave device out"),
+        (out, "--workers -1", "workers is -1; expected a number of processes from 1"),
         (out, "--seed 1", f"--seed {drawn}"),
         (out, "--sample --temperature 0", "temperature is 0.0; expected a number from 0.01 to 10"),
         (out, "--sample --seed -1", "seed is -1; expected a whole number from 0"),

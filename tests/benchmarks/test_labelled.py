@@ -119,6 +119,12 @@ def test_dash_b_by_hand(tmp_path):
     assert dash_b.compute(["No.", "yes no", "perhaps", "YES"], rows, parser="strict")["unreadable"] == 1 / 2
 
 
+def test_a_form_that_pandas_has_as_nan_is_none(tmp_path):
+    rows = dash_b.METRIC.load([str(small_datasets.build("dash_b", tmp_path))])
+    from_pandas = [row.row | {"form": float("nan")} for row in rows]
+    assert "form" not in keys_of(dash_b.compute(["yes"] * 4, from_pandas)["signature"])
+
+
 def answers(rows, **changed):
     return [
         {"img_id": row.file_name, "object_name": row.object, "gt": row.answer, "response": "yes"} | changed

@@ -1,6 +1,7 @@
 """The builders' frame and throne_coco, on a small COCO set with real JPEGs, made here."""
 
 import hashlib
+import io
 import json
 import os
 import re
@@ -15,6 +16,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pooch
 import pytest
 from datasets import Image, Value, load_dataset
 from PIL import Image as Pillow
@@ -26,6 +28,7 @@ from halluscope.building.output import Order
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
 from halluscope.paths import share
+from halluscope.terminal import quiet
 from tests import images as image_files
 from tests import small_datasets
 
@@ -201,6 +204,20 @@ def test_download(upstream: Path, tmp_path: Path, server: str) -> None:
     assert files(again) == files(out)
 
 
+def test_a_quiet_download_says_nothing(
+    upstream: Path, tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[Any] = []
+    monkeypatch.setattr(pooch.get_logger(), "handle", said.append)
+    spec = spec_of(upstream, server)
+    throne_coco.build(out=tmp_path / "told", cache=tmp_path / "first", spec=spec)
+    assert said
+    said.clear()
+    with quiet():
+        throne_coco.build(out=tmp_path / "quiet", cache=tmp_path / "second", spec=spec)
+    assert not said
+
+
 def test_download_of_something_else(upstream: Path, tmp_path: Path, server: str) -> None:
     spec = spec_of(upstream, server)
     published = spec.sources["annotations"].sha256
@@ -323,6 +340,17 @@ def test_images_that_are_and_are_not_wanted(upstream: Path, tmp_path: Path) -> N
         build(upstream, tmp_path / "out", only_images_present=True)
 
 
+def test_a_folder_with_the_published_archives(upstream: Path, tmp_path: Path) -> None:
+    """What users download and do not unpack is found by its published name."""
+    folder = tmp_path / "downloads"
+    folder.mkdir()
+    for archive in zipped(upstream):
+        archive.rename(folder / archive.name)
+    out = throne_coco.build(folder, folder, tmp_path / "out", subset=True)
+    assert list(load(out)["objects"]) == OBJECTS
+    assert load(out)[0]["image"].size == (32, 24)
+
+
 # The command line, the spec, and where files are
 
 
@@ -339,6 +367,20 @@ def test_command_line(upstream: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     (after,) = [line for line in printed.err.splitlines() if line.startswith("Next: ")]
     score = f"halluscope score throne_coco --responses answers.jsonl --dataset {tmp_path / 'out'}"
     assert f"`{score} --out runs/mine --judges lexical`" in after
+
+
+def test_a_quiet_build_shows_no_progress(
+    upstream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = io.StringIO()
+    screen.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr("sys.stderr", screen)
+    argv = ["build", "throne_coco", "--source", str(upstream), "--images", str(upstream), "--subset"]
+    assert cli.main([*argv, "--out", str(tmp_path / "seen")]) == 0
+    assert "checking images" in screen.getvalue() and "writing" in screen.getvalue()
+    screen.truncate(0)
+    assert cli.main([*argv, "--out", str(tmp_path / "quiet"), "--quiet"]) == 0
+    assert screen.getvalue() == ""
 
 
 def test_script_runs_from_anywhere(upstream: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -382,6 +383,19 @@ def test_an_empty_file_becomes_a_cache_and_an_open_one_is_refreshed(tmp_path):
     cache.keep_replies("judge", {request: "old"})
     assert cache_of(cache) is cache and cache.replies("judge", [request]) == {request: "old"}
     assert cache_of(cache, fresh=True).replies("judge", [request]) == {}
+
+
+def test_a_cache_in_another_thread_is_not_taken_for_damaged(tmp_path):
+    """A user who reads that it is damaged deletes it."""
+    cache = Cache(tmp_path / "answers.sqlite")
+    request = ("prompt", 0, 0)
+    cache.keep_replies("judge", {request: "said"})
+    with ThreadPoolExecutor(1) as thread:
+        with pytest.raises(CacheError, match=r"same thread.*Give each thread a cache of its own") as caught:
+            thread.submit(cache.replies, "judge", [request]).result()
+        assert "damaged" not in str(caught.value) and "delete" not in str(caught.value)
+        own = thread.submit(lambda: Cache(cache.path).replies("judge", [request]))
+        assert own.result() == {request: "said"}
 
 
 def test_what_is_only_read_keeps_nothing(tmp_path):

@@ -247,6 +247,44 @@ def test_a_server_that_is_down():
     assert time.monotonic() - start < 10
 
 
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (Said(b"<html>It works!</html>", kind="text/html"), "not JSON. Check"),
+        (
+            Said({"error": "Unexpected endpoint"}),
+            'not the JSON of a chat completion, \'{"error": "Unexpected endp',
+        ),
+        (Said([[]] * 3), "not the JSON of a chat completion, '[[], [], []]'"),
+    ],
+    ids=["a page", "an error with status 200", "something else"],
+)
+def test_an_address_without_a_model_is_told_at_once(serve, said, message):
+    """A page, or an error in JSON, comes with status 200 where an address lacks its /v1, as LM Studio sends it."""
+    server = serve(lambda prompt, count, body: said)
+    with pytest.raises(JudgeUnavailable) as caught:
+        ask(judge_of(server), [f"{i}" for i in range(100)])
+    assert f"gives no reply from 'judge': {message}" in str(caught.value)
+    assert "which usually ends in /v1" in str(caught.value)
+    with pytest.raises(JudgeUnavailable):
+        real_votes(EndpointVoter(f"judge@{server.url}"))
+    assert len(server.bodies) == 2
+
+
+def test_pages_in_the_middle_end_the_run(serve, tmp_path):
+    """As from a gateway whose server has gone: one page is a missing reply, eight in a row are the end."""
+    page = Said(b"<html>Be right back</html>", kind="text/html")
+    gone = set(range(100, 300)) | {7}
+    server = serve(lambda prompt, count, body: page if prompt in map(str, gone) else reply("correct"))
+    store = Cache(tmp_path / "answers.sqlite")
+    with pytest.raises(
+        JudgeUnavailable, match=r"gives no reply from 'judge': not JSON\. Check the model's name"
+    ):
+        collect([f"{i}" for i in range(300)], judge_of(server, at_once=2), READ, cache=store)
+    assert len(server.prompts) < 120
+    assert store.count()[1] == 99
+
+
 def every_word(key: str) -> list[Said]:
     """Everything that a server can send, with a key in it."""
     completion = reply("correct").body
@@ -304,18 +342,35 @@ def test_a_key_that_a_server_repeats_is_shown_nowhere(
         assert all(key.encode() not in file.read_bytes() for file in tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("status", [401, 403])
-def test_a_key_that_is_revoked_in_between_ends_the_run(serve, status, tmp_path):
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (401, r"refuses the access key .* OPENAI_API_KEY \(HTTP 401\)"),
+        (402, r"has no credit for .* OPENAI_API_KEY \(HTTP 402, '.*Insufficient.*'\)\. Add credit"),
+        (403, r"refuses the access key .* OPENAI_API_KEY \(HTTP 403\)"),
+    ],
+)
+def test_a_key_that_is_revoked_in_between_ends_the_run(serve, status, message, tmp_path):
     def script(prompt, count, body):
         if not server.prompts or prompt == "first":
             return reply("unclear")
-        return refuse(status, "Incorrect API key provided")
+        return refuse(status, "Insufficient credits")
 
     server = serve(script)
     prompts = ["first", *(f"{i}" for i in range(100))]
-    with pytest.raises(JudgeUnavailable, match=f"refuses the access key .* OPENAI_API_KEY .HTTP {status}"):
+    with pytest.raises(JudgeUnavailable, match=message):
         collect(prompts, judge_of(server, at_once=1), READ, cache=Cache(tmp_path / "answers.sqlite"))
     assert len(server.prompts) < 20
+
+
+def test_a_prompt_that_a_filter_forbids_is_a_missing_reply(serve):
+    """OpenRouter has the status 403 for it; the others are served."""
+    flagged = refuse(403, "Your input was flagged")
+    server = serve(lambda prompt, count, body: flagged if prompt in "369" else reply("correct"))
+    judge = judge_of(server, at_once=1)
+    replies = ask(judge, [f"{i}" for i in range(10)])
+    assert [i for i, said in enumerate(replies) if said is None] == [3, 6, 9]
+    assert dict(judge.failures) == {"HTTP 403": 3}
 
 
 # Where the access key goes.
@@ -406,6 +461,19 @@ def test_settings_that_are_refused_are_left_out_and_the_key_says_so(serve):
     assert len(server.bodies) == 3 + 1 + 2
     ask(judge, ["c"])
     assert len(server.bodies) == 3 + 1 + 3
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "Logprobs is not enabled for models/judge"),
+        (403, "You may not request logprobs from this model."),
+    ],
+)
+def test_logprobs_that_are_refused_in_other_words_are_left_out(serve, status, message):
+    server = serve(lambda prompt, count, body: refuse(status, message) if "logprobs" in body else reply("No"))
+    with pytest.warns(UserWarning, match="judge accepts no logprobs and is asked without it"):
+        assert real_votes(EndpointVoter(f"judge@{server.url}")) == [NO] * 4
 
 
 # Replies that are held to a schema.

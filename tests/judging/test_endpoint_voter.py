@@ -175,6 +175,8 @@ TOP = {"token": "No", "logprob": -3.0}
         {"content": []},
         {"content": [{"token": 7, "top_logprobs": [TOP]}]},
         {"content": [{"token": "Yes", "top_logprobs": [TOP, {"token": "Yes", "logprob": 1e9}]}]},
+        {"content": [{"token": "Yes", "top_logprobs": [TOP, {"token": "Yes", "logprob": math.inf}]}]},
+        {"content": [{"token": "Yes", "top_logprobs": [{"token": "Yes", "logprob": 709.7}] * 2}]},
         {"content": [{"token": "Yes", "top_logprobs": [TOP, {"token": None, "logprob": -1.0}]}]},
     ],
 )

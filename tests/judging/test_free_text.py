@@ -85,6 +85,7 @@ def test_denials_are_not_read_as_yes(text, question, answer):
         "not " * 50_000,
         "<think>" * 50_000,
         "</think>" * 50_000,
+        "<" * 50_000,
     ],
 )
 def test_hostile_texts_are_read_quickly_or_not_at_all(hostile):

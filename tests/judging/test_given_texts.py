@@ -120,8 +120,13 @@ def test_texts_in_a_file(asked, capsys, column):
     assert scored(asked, capsys, "--ratings", file)["rating"] == 4
 
 
-def test_completions_that_name_their_questions_are_taken_by_name(asked, capsys):
-    rows = [completion(f"Rating: {6 if number < 2 else 0}", id=number) for number in (3, 2, 1, 0)]
+@pytest.mark.parametrize("column", ["id", "index", "question_id"])
+@pytest.mark.parametrize("own", [{}, {"id": "chatcmpl-7"}, {"id": None}], ids=["none", "its own", "null"])
+def test_completions_that_name_their_questions_are_taken_by_name(asked, capsys, column, own):
+    """Whatever the order, and though a completion has an id of its own."""
+    rows = []
+    for number in (3, 2, 1, 0):
+        rows.append(completion(f"Rating: {6 if number < 2 else 0}", **(own | {column: number})))
     (asked / "judged.json").write_text(json.dumps(rows))
     result = scored(asked, capsys, "--ratings", asked / "judged.json")
     assert (result["rating/attribute"], result["rating/counting"]) == (6, 0)

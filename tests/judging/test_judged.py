@@ -32,7 +32,11 @@ def test_a_value_of_another_kind_or_out_of_range(criterion, bad):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([{"id": 2, "rating": 1}], "line 1: the id 2 is not among the 1 questions"),
+        ([{"id": 2, "rating": 1}], "line 1: the id 2 is not among the 1 questions; expected one such as 1"),
+        (
+            [{"id": "1", "rating": 1}],
+            "line 1: the id '1' is not among the 1 questions; expected one such as 1",
+        ),
         (
             [{"id": 1, "rating": 0, "responses": "other"}],
             "no verdict on 1 of the 1 questions, such as id 1 of mine",

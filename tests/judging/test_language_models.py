@@ -1,6 +1,9 @@
 """The language model judges, with a real small T5 and a real small instruct model, against plain `generate`."""
 
+import json
 import random
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -70,6 +73,17 @@ def test_the_same_votes_as_generate(t5, texts, pairs, plain):
     got = collect(t5, texts, pairs)
     assert (got == plain).all()
     assert {YES, NO} <= set(got.tolist())
+
+
+@pytest.mark.parametrize("file", ["config.json", "generation_config.json"])
+def test_the_token_before_a_reply_may_stand_in_either_file(t5, tiny_t5, tmp_path, texts, pairs, file):
+    folder = Path(shutil.copytree(tiny_t5, tmp_path / "t5"))
+    content = json.loads((folder / file).read_text())
+    del content["decoder_start_token_id"]
+    (folder / file).write_text(json.dumps(content))
+    judge = Seq2SeqJudge(weights.find(str(folder)), device="cpu")
+    assert (collect(judge, texts, pairs[:40]) == collect(t5, texts, pairs[:40])).all()
+    assert dict(judge.replies(["Is it?"], 4)) == dict(t5.replies(["Is it?"], 4))
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 100_000])

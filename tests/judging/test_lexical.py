@@ -63,6 +63,22 @@ def test_every_class_is_found_by_its_name_and_its_own_words():
             assert cls in named or word in readings("senses"), (cls, word)
 
 
+OBJECTS365 = LexicalJudge(vocabularies.load("objects365"))
+
+
+@pytest.mark.parametrize(
+    ("text", "classes"),
+    [
+        ("A skateboarder with her labrador.", {"Person", "Skateboard", "Dog"}),
+        ("An individual in black rides a bmx.", {"Person", "Bicycle"}),
+        ("A van and a bmw.", {"Van", "Car"}),  # "van" is a word for COCO's car
+        ("A fan on a desk.", {"Fan", "Desk"}),  # and "fan" for its person
+    ],
+)
+def test_objects365_has_cocos_words_but_for_those_of_another_class(text, classes):
+    assert implied(text, OBJECTS365) == classes
+
+
 def test_a_mention_tells_where_it_stands():
     text = "İstanbul: two  Hot Dogs, no\tteddy-bear; the man’s cup 🐶 and a CAT."
     rows = JUDGE.explain(text)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halluscope.errors import JudgingFailed
+from halluscope.errors import JudgeUnavailable, JudgingFailed
 from halluscope.judging import ask_replies as ask
 from halluscope.judging.adapters import as_chat_judge
 from halluscope.judging.cache import Cache
@@ -102,6 +102,48 @@ def test_too_many_failures_are_an_error_that_says_what_to_do(store):
     assert len(message) < 1000 and message.isprintable()
     with pytest.warns(UserWarning, match="4 of 100"):
         collect([f"{i}" for i in range(100)], judge, READ, cache=store, max_failed=0.04)
+
+
+def test_a_judge_that_thinks_aloud_is_told_how_to_stop():
+    prompts = [f"{i}" for i in range(60)]
+    judge = Parrot(dict.fromkeys(prompts, "<think>\nIs it?\n</think>\ncorrect"))
+    with pytest.raises(
+        JudgingFailed, match="begins with thoughts is not read: turn the model's thinking off"
+    ):
+        collect(prompts, judge, READ)
+
+
+WRONG = {
+    "another object": [(0, {"content": "correct"})],
+    "bytes": [(0, b"correct")],
+    "a number": [(0, 5)],
+    "a prompt beyond": [(2, "correct")],
+    "a prompt below": [(-1, "correct")],
+    "the same again": [(0, "correct"), (0, "incorrect")],
+    "a name": [("a", "correct")],
+    "replies alone": ["correct", "ok"],
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_judge_that_replies_wrongly_is_named(name):
+    judge = Parrot()
+    judge.replies = lambda prompts: iter(WRONG[name])
+    with pytest.raises(
+        JudgingFailed, match=r"^The judge parrot answered .*; expected the number of a prompt"
+    ):
+        collect(["a", "b"], judge, READ, max_failed=1)
+
+
+@pytest.mark.parametrize("lacks", ["replies", "close"])
+def test_what_is_no_chat_judge(lacks):
+    """It is told before anything is asked."""
+    judge = Parrot()
+    setattr(judge, lacks, None)
+    with pytest.raises(
+        JudgeUnavailable, match="is not a judge of free text; expected .* key, replies and close"
+    ):
+        collect(["a"], judge, READ)
 
 
 def test_a_judge_of_ones_own_may_be_told_schemas_and_seeds():

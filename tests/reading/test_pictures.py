@@ -43,6 +43,13 @@ def test_pixels_are_those_that_were_saved(kind: str, mode: str) -> None:
     assert pixels(open_picture(content, "it")) == colours.tolist()
 
 
+@pytest.mark.parametrize("kind", ["PNG", "TIFF"])
+def test_greys_of_sixteen_bits_keep_their_brightness(kind: str) -> None:
+    drawn = Pillow.fromarray(GREY.astype(np.uint16) * 256 + 255)
+    grey = np.stack([GREY, GREY, GREY], axis=-1)
+    assert pixels(open_picture(images.file(drawn, kind), "it")) == grey.tolist()
+
+
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "TIFF"])
 def test_a_turned_image_is_upright(kind: str) -> None:
     turned = Pillow.Exif()

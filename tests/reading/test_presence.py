@@ -41,13 +41,19 @@ def test_labels_of_every_form(tmp_path):
             }
         )
     )
+    lines_in_json = tmp_path / "lines.json"
+    lines_in_json.write_bytes(rows.read_bytes())
+    listed = tmp_path / "listed.json"
+    listed.write_text(json.dumps([json.loads(line) for line in rows.read_text().splitlines()]))
     parquet = tmp_path / "dataset"
     parquet.mkdir()
     table = datasets.Dataset.from_list(
         [{"image_id": key, "objects": names} for key, names in expected.items()]
     )
     table.to_parquet(parquet / "validation.parquet")
-    for source in (plain, zipped, rows, coco, parquet, parquet / "validation.parquet"):
+    (tmp_path / "LABELS.PARQUET").write_bytes((parquet / "validation.parquet").read_bytes())
+    files = (plain, zipped, rows, lines_in_json, listed, coco, parquet / "validation.parquet")
+    for source in (*files, parquet, tmp_path / "LABELS.PARQUET"):
         assert objects(source) == expected, source
     assert objects(f"{parquet}@validation") == expected
     assert [image.file_name for image in load([str(coco)])] == ["7.jpg", "9.jpg"]
@@ -57,7 +63,7 @@ def test_labels_of_every_form(tmp_path):
     ("content", "message"),
     [
         ('{"1": ["dog"', "not JSON, or is cut off"),
-        ('["dog"]', "holds a list"),
+        ('["dog"]', "entry 1: expected image_id and objects, a list of class names; got 'dog'"),
         ('{"1": "dog"}', "objects, a list of class names"),
         ('{"x": ["dog"]}', "labels.json, 'x': image_id is 'x'; expected a 64-bit whole number"),
         ('{"1": ["dog"], "01": ["cat"]}', "has the image_id 1, which .* has too"),

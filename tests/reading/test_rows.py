@@ -35,11 +35,23 @@ def folder(tmp_path, monkeypatch):
         ("pope:coco", Source("pope", "coco")),
         ("org/hqh:all", Source("org/hqh", "all")),
         ("a:b@c.json", Source("a:b@c.json")),
+        ("/home/me@host/hqh@test", Source("/home/me@host/hqh", split="test")),
+        ("me@host/a:b/hqh:all@test", Source("me@host/a:b/hqh", "all", "test")),
     ],
 )
 def test_names(folder, written, source):
     (folder.parents[1] / "a:b@c.json").write_text("[]")
     assert Source.of(written) == source
+
+
+@pytest.mark.parametrize("part", [":coco", "@test", ":coco@test"])
+def test_a_file_has_no_parts(part, tmp_path):
+    """They were ignored, so another part than the one that was named was scored."""
+    (tmp_path / "rows.jsonl").write_text('{"id": 1}')
+    with pytest.raises(
+        ValueError, match="which is a file and has no configs or splits; expected its name alone"
+    ):
+        read_rows(f"{tmp_path / 'rows.jsonl'}{part}")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 
+import pandas
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -59,6 +60,14 @@ def test_an_object_of_ids(tmp_path):
     assert found(file, json.dumps(rich)) == found(file, json.dumps(rich, indent=1)) == got
 
 
+def test_what_has_no_text_in_an_object_of_ids(tmp_path):
+    """A response that is missing, and labels: they are rows too, for what follows to read or to name."""
+    said = {"7": "A dog.", "8": None, "9": True}
+    expected = [{"id": key, "response": value} for key, value in said.items()]
+    for indent in (None, 2):
+        assert found(tmp_path / "a.json", json.dumps(said, indent=indent)) == expected
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -68,6 +77,10 @@ def test_an_object_of_ids(tmp_path):
         ('{"a": ' * 100_000, "line 1 is not JSON"),
         (b'{"7": "caf\xe9"}', r"a\.json is not in UTF-8, or is cut off: .*Save it as UTF-8"),
         ('{"7": ""}'.encode("utf-16"), "is in UTF-16; expected UTF-8"),
+        (gzip.compress(b'{"7": ""}'), r"is packed by gzip, .*Let its name end in \.gz"),
+        (b"PK\x03\x04\xff", r"is a zip, or a workbook; expected text\. Unpack it"),
+        (b"PAR1\xff", r"is a Parquet file, .*Let its name end in \.parquet"),
+        (b"\xd0\xcf\x11\xe0", r"is a workbook of an old Excel; .*Save it as \.xlsx or as csv"),
     ],
 )
 def test_json_that_is_damaged(content, message, tmp_path):
@@ -95,6 +108,16 @@ def test_what_csv_quotes(separator, end, tmp_path):
     lines = [["image_id", "response"], ["7", text], ["9", '"']]
     got = found(tmp_path / "a.csv", "\ufeff" + table(lines, separator, end))
     assert got == [{"image_id": "7", "response": text}, {"image_id": "9", "response": '"'}]
+
+
+def test_rows_without_any_cell_at_the_end_of_a_table(tmp_path):
+    """As Excel writes them; above another row, such a row lacks its cells."""
+    text = table([*LINES, ["", ""], ["11", "A cat."], ["", ""], ["", ""]])
+    assert found(tmp_path / "a.csv", text)[2:] == [
+        {"image_id": "", "response": ""},
+        {"image_id": "11", "response": "A cat."},
+    ]
+    assert places(tmp_path / "a.csv") == [", row 1", ", row 2", ", row 3", ", row 4"]
 
 
 @pytest.mark.parametrize("line", ["9,A dog, and a cat", "9", "9,A dog\nand a cat"])
@@ -136,6 +159,29 @@ def test_cells_of_a_spreadsheet(tmp_path):
     ]
     assert places(file) == [", row 2", ", row 4", ", row 5", ", row 6"]
     assert found(sheet(tmp_path / "none.xlsx", [])) == []
+
+
+@pytest.mark.parametrize("value", ["", "0"])
+def test_a_text_that_begins_like_a_formula(value, tmp_path):
+    """pandas writes it as a formula: openpyxl then gives it no value, and xlsxwriter 0."""
+    lines = [
+        ["index", "response"],
+        ["=ROW()-2", "=== Answer ===\nYes"],
+        [1, "=1+1"],
+        [2, "=1=2"],
+        [3, "A dog."],
+    ]
+    file = sheet(tmp_path / "a.xlsx", lines)
+
+    def calculated(part):
+        part = part.replace(b"ROW()-2</f><v></v>", b"ROW()-2</f><v>0</v>")
+        part = part.replace(b"Yes</f><v></v>", f"Yes</f><v>{value}</v>".encode())
+        part = part.replace(b"1+1</f><v></v>", b"1+1</f><v>2</v>")
+        return part.replace(b"><f>1=2</f><v></v>", b' t="b"><f>1=2</f><v>0</v>')
+
+    remade(file, "xl/worksheets/sheet1.xml", lambda part: calculated(part.replace(b"<v />", b"<v></v>")))
+    texts = [(row["index"], row["response"]) for row in found(file)]
+    assert texts == [(0, "=== Answer ===\nYes"), (1, "2"), (2, False), (3, "A dog.")]
 
 
 def test_rows_in_two_sheets(tmp_path):
@@ -196,6 +242,17 @@ def test_a_cell_that_is_too_long(tmp_path, monkeypatch):
     ):
         found(tmp_path / "a.csv", "id,response\n1,A dog on a bed.\n")
     assert csv.field_size_limit() >= 131072, "csv's limit is the whole process's"
+
+
+def test_ids_that_pandas_made_the_index(tmp_path):
+    """Ids in even steps are not written as a column; other ids are."""
+    for ids in ([10, 20, 30], [7, 1, 9]):
+        frame = pandas.DataFrame({"question_id": ids, "response": ["A", "B", "C"]})
+        frame.set_index("question_id").to_parquet(tmp_path / "a.parquet")
+        expected = [{"question_id": key, "response": said} for key, said in zip(ids, "ABC", strict=True)]
+        assert found(tmp_path / "a.parquet") == expected
+    frame.to_parquet(tmp_path / "b.parquet")
+    assert found(tmp_path / "b.parquet") == expected
 
 
 def test_one_long_text_in_each_row_of_a_small_parquet_file(tmp_path, monkeypatch):

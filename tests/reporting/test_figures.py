@@ -13,7 +13,7 @@ import pytest
 from halluscope import registry
 from halluscope.errors import MissingExtra
 from halluscope.reporting import figures
-from halluscope.reporting.figures import FORMATS, Axis, Compared, Point, share
+from halluscope.reporting.figures import FORMATS, Axis, ModelInTwo, Point, share
 from halluscope.reporting.page.drawings import drawing
 from halluscope.reporting.report_items import ABSENT, FOUND, HALLUCINATED, MISSED, Item, Mark, Shown
 from tests.reporting import pages
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings(
 POPE = registry.benchmark("pope")
 MMHAL = registry.benchmark("mmhal")
 THRONE = registry.benchmark("throne")
-HOSTILE = (*pages.HOSTILE, "$\\frac{1}{0}$ and $", "狗 🐕", "", "_hidden")
+HOSTILE = (*pages.HOSTILE, "\ufffe\uffff", "$\\frac{1}{0}$ and $", "狗 🐕", "", "_hidden")
 
 
 def model(name, seed=0, classes=("dog", "cup", "bench", "bus"), rows=60):
@@ -55,7 +55,7 @@ def model(name, seed=0, classes=("dog", "cup", "bench", "bus"), rows=60):
 def compared(*values):
     """Models with these scores in two benchmarks."""
     return [
-        Compared(str(number), Point(first, first - 0.1, first + 0.1), Point(second))
+        ModelInTwo(str(number), Point(first, first - 0.1, first + 0.1), Point(second))
         for number, (first, second) in enumerate(values)
     ]
 
@@ -122,6 +122,15 @@ def test_scores_and_the_parts_of_the_principal_one():
         figures.of_scores([rated], MMHAL, ["rating", "hallucination_rate"])
 
 
+def test_both_panels_of_scores_are_read_at_the_scale_below_them():
+    """Also where a point stands at 0, beyond which nothing is drawn."""
+    shown = model("a")
+    figure = figures.of_scores([shown._replace(scores={**shown.scores, "unparsed": 0.0})], POPE)
+    figure.file("svg")
+    whole, parts = figure.drawing.axes
+    assert whole.get_xlim() == parts.get_xlim() and whole.get_xlim()[0] == 0
+
+
 def test_two_benchmarks():
     """Ranks 1 2 3 4 and 1 2 4 3: Spearman's coefficient is 1 - 6 * 2 / (4 * 15) = 0.8."""
     models = compared((0.5, 0.1), (0.6, 0.2), (0.7, 0.4), (0.8, 0.3))
@@ -140,15 +149,38 @@ def test_two_benchmarks():
     assert "It is negative where both rank alike" in falling.caption
 
 
+def test_many_models_with_long_names():
+    """Each is named apart from the others, and the names leave the panels the room that they have for two models."""
+    names = [
+        f"experiments/of-the-last-year/llava-{number}/with-a-low-temperature/pope" for number in range(25)
+    ]
+    models = [model(name, seed) for seed, name in enumerate(names)]
+    for figure in (
+        figures.of_scores(models, POPE, ["f1"]),
+        figures.of_two_benchmarks(
+            Axis("POPE", "f1", False),
+            Axis("MME", "accuracy", False),
+            [ModelInTwo(name, Point(place / 40), Point(place / 50)) for place, name in enumerate(names * 2)],
+        ),
+    ):
+        figure.file("svg")
+        legend = [text.get_text() for text in figure.drawing.legends[0].get_texts()]
+        assert len({*legend}) == len({*names}) and max(map(len, legend)) <= figures.LONGEST
+        for panel in figure.drawing.axes:
+            place = panel.get_position()
+            assert place.height * figure.drawing.get_figheight() > 1.5
+    assert "After 25 models, colours and markers are those of the first ones again." in figure.caption
+
+
 # Files
 
 
 @pytest.fixture(scope="module")
 def hostile():
     """All figures, of models and classes with hostile names."""
-    models = [model(name, seed, HOSTILE[-5:-1]) for seed, name in enumerate(HOSTILE[:5])]
+    models = [model(name, seed, HOSTILE[-6:-1]) for seed, name in enumerate(HOSTILE[:5])]
     points = compared(*[(number / 20, number / 30) for number in range(len(HOSTILE))])
-    named = [Compared(name, point.first, point.second) for name, point in zip(HOSTILE, points, strict=True)]
+    named = [ModelInTwo(name, point.first, point.second) for name, point in zip(HOSTILE, points, strict=True)]
     axis = Axis("POPE", "f1", False)
     return [*figures.of_models(models, POPE), figures.of_two_benchmarks(axis, axis, named)]
 
@@ -224,6 +256,8 @@ def test_several_benchmarks_each_have_their_figures(runs, tmp_path, ran):
         printed = ran("report --format svg --figures", folder, *paths).out
         assert {file.name for file in folder.iterdir()} == files | {"captions.txt"}
         assert "POPE (pope): What are the scores?" in printed
+        svg = (folder / "pope-scores.svg").read_text("utf-8")
+        assert ">third<" in svg, "a model is named by its responses, not by the folder of its run"
 
 
 @needs("throne", "pope", "chair")

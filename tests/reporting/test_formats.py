@@ -177,6 +177,23 @@ def test_tables_for_people_keep_their_form(text):
     assert json.loads(to_json({text: text})) == {text: text}
 
 
+def test_names_that_differ_in_the_middle_stay_apart():
+    """Long names are cut only if one can still tell them apart."""
+    names = [
+        f"llava-v1.5-7b-on-all-three-samplings-temperature-{t}-with-the-image-before-the-text" for t in (0, 1)
+    ]
+    names.append("another-long-name-that-nobody-else-here-has-at-all")
+    for columns in (["f1"], [f"score {number}" for number in range(9)]):
+        rows = [[name, *[share(0.5)] * len(columns)] for name in names]
+        for turned in (False, True):
+            said = written(
+                [Table("scores", ["responses", *columns], rows, ranked=True, turned=turned)], TABLE
+            )
+            assert [said.count(name) for name in names] == [1, 1, 0]
+            assert said.count("50.0") == 3 * len(columns)
+            assert "another-long-name-...has-at-all" in re.sub(r"name-\S*\.\.\.\S*?has", "name-...has", said)
+
+
 # Tables no wider than a terminal, with nothing lost
 
 ROWS_OF_12 = st.lists(st.lists(st.integers(0, 99).map(str), min_size=12, max_size=12), min_size=1, max_size=3)

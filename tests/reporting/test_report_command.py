@@ -134,6 +134,7 @@ def test_the_worst_responses_as_csv(runs, tmp_path, ran, refused):
     row = next(row for row in rows if row["benchmark"] == "POPE" and row["model"] == "one")
     assert (row["id"], row["response"], row["question"]) == (worst.id, worst.text, worst.question)
     assert row["errors"] == "; ".join(worst.errors) and row["read as"]
+    assert "--worst is -1; expected" in refused("report", runs, "--worst", "-1")
     assert "expected a name that ends in .csv" in refused(
         "report", runs, "--worst", "2", "--out", tmp_path / "a.html"
     )

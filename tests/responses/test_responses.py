@@ -233,6 +233,9 @@ def test_a_table_of_pandas(beside):
     assert beside(table)["accuracy"] == 1
     with pytest.raises(ValueError, match="two columns 'response'"):
         beside(pd.DataFrame(cells, columns=["question_id", "response", "response"]))
+    backwards = table.iloc[::-1].set_index("question_id")
+    assert beside(backwards)["accuracy"] == 1, "the index is a column too"
+    assert beside(backwards["response"])["accuracy"] == 1
     assert beside([{"question_id": np.int64(1), "response": "Yes"}, {"question_id": "2", "response": "No"}])
 
 

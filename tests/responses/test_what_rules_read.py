@@ -88,7 +88,7 @@ def test_the_last_marked_answer_decides(response, answer):
     assert POPE([response], [answer], parser="strict")["accuracy"] == 1
 
 
-@pytest.mark.parametrize("mark", ["**No", "<b>", "<answer>", "</answer>", r"\boxed{", '{"a":', "["])
+@pytest.mark.parametrize("mark", ["**No", "<b>", "<answer>", "</answer>", r"\boxed{", '{"a":', "[", "<"])
 @pytest.mark.parametrize("more", ["", "\n", "answer: "])
 def test_marks_are_read_in_linear_time(mark, more):
     text = (mark + more) * (200_000 // len(mark + more))

@@ -34,6 +34,8 @@ def test_the_report_of_a_run_in_python(tmp_path, ran):
     assert (tmp_path / "same.html").read_text("utf-8") == (tmp_path / "page.html").read_text("utf-8")
     with pytest.raises(ValueError, match="holds its responses"):
         halluscope.report(folder, ["Yes"], ["yes"])
+    with pytest.raises(ValueError, match="takes the run .* alone"):
+        halluscope.report(folder, name="mine")
     with pytest.raises(ValueError, match="the folder of a run"):
         halluscope.report({})
 

@@ -9,6 +9,7 @@ import pytest
 
 import halluscope
 from halluscope.errors import BuildError
+from halluscope.reporting.tables import to_json
 from tests.small_datasets import needs
 
 pytestmark = needs("pope")
@@ -71,6 +72,19 @@ def test_several_models(rows, tmp_path):
     assert halluscope.verify(tmp_path / "runs") == {str(tmp_path / "runs" / name): [] for name in "ABC"}
     (one / "scores.json").write_text("{}")
     assert "scores.json was changed" in halluscope.verify(one)[str(one)]
+
+
+def test_what_was_printed_may_be_called_as_a_file_of_a_run(rows, tmp_path, monkeypatch, ran):
+    """A run's own scores.json stands for the run; another file of this name is what `score --json` printed."""
+    monkeypatch.chdir(tmp_path)
+    half = [*GOOD[:40], *BAD[40:]]
+    results = halluscope.score(
+        "pope", {"A": by_id(GOOD), "B": by_id(BAD), "C": by_id(half)}, rows, out="runs"
+    )
+    scores = [{"responses": name, **result} for name, result in results.items()]
+    (tmp_path / "scores.json").write_text(to_json(scores))
+    expected = ran("study correlate runs runs --scores accuracy f1").out
+    assert ran("study correlate scores.json scores.json --scores accuracy f1").out == expected
 
 
 def test_the_worst_responses_of_few_errors(rows, tmp_path, ran):

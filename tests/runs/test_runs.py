@@ -195,10 +195,28 @@ def test_files_that_are_missing_or_no_run(tmp_path):
         with pytest.raises(RunError, match="is not a run|was made by halluscope"):
             folders.read(folder)
     (folder / "SHA256SUMS").unlink()
-    with pytest.raises(RunError, match="has no checksums"):
-        told(folder)
+    assert told(folder)[0] == "SHA256SUMS is missing"
     with pytest.raises(RunError, match="There is no run in"):
         folders.folders([tmp_path / "nowhere"])
+
+
+def test_runs_are_found_at_any_depth(tmp_path, ran):
+    """Once each, also behind links; not where another process is writing one; and a damaged one stops no other."""
+    run = made(ALL[0], tmp_path / "made")
+    top = tmp_path / "top"
+    names = ("a", "b/c/d/e", "half", "lost")
+    for name in names:
+        write(run, top / name)
+    write(run, top / ".f.halluscope-unfinished/new")
+    (top / "b/above").symlink_to(top)
+    (top / "linked").symlink_to(top / "a")
+    (top / "half/SHA256SUMS").unlink()
+    (top / "lost/run.json").unlink()
+    said = ran("verify", top, status=2)
+    assert said.out.count("unchanged") == 2 and "2 of 4 runs did not pass" in said.err
+    assert f"{top}/half: SHA256SUMS is missing" in said.err and f"{top}/lost: run.json is missing" in said.err
+    with pytest.raises(RunError, match="lost: run.json is missing"):
+        check(top / "lost")
 
 
 def test_checksums(tmp_path):
@@ -232,7 +250,8 @@ def test_text_of_any_kind_comes_back_as_it_was(tmp_path):
 
 def test_names_of_responses_make_no_path(tmp_path):
     run = made(ALL[0], tmp_path)
-    names, ready = ["../up", "..", "", "a/b", "A_B", "\ud800", "x" * 300, "run.json"], run.ready
+    names = ["../up", "..", "", "a/b", "A_B", "\ud800", "x" * 300, "run.json", "狗" * 100, "كلب" * 100]
+    ready = run.ready
     several = [ready._replace(matched=ready.matched._replace(name=name)) for name in names]
     folders.write([replace(run, ready=one) for one in several], tmp_path / "several")
     inner = folders.folders([tmp_path / "several"])
@@ -260,10 +279,12 @@ def test_what_is_known_of_the_responses_is_kept(tmp_path):
     """An older version of the questions, other prompts, what was not compared, and scores that their file states."""
     run = made(registry.benchmark("pope"), tmp_path)
     known = {"version": "2023-05", "prompts": ["short", ""], "uncompared": {"image": 2}}
-    known |= {"figures": {"accuracy": 0.5}, "labels": ["1", "0"]}
+    known |= {"figures": {"accuracy": 50.0, "unparsed": 0.5}, "labels": ["1", "0"]}
     ready = run.ready._replace(matched=run.ready.matched._replace(**known))
     scored = score(run.benchmark, ready, run.options)
-    assert "|questions:2023-05|" in scored.scores["signature"] and scored.scores["printed"]
+    assert "|questions:2023-05|" in scored.scores["signature"]
+    percentages = {"accuracy": 0.5, "unparsed": 0.005}
+    assert scored.scores["printed"] == percentages
     assert told(write(scored, tmp_path / "run")) == []
 
 
@@ -296,6 +317,10 @@ def test_files_that_options_name_are_kept(packed, tmp_path):
     words.unlink()
     (copy,) = (folder / "files").iterdir()
     assert copy.name.startswith("synonyms") and copy.name.endswith(packed) and told(folder) == []
+    kept = copy.rename(tmp_path / "kept")
+    missing, why = told(folder)
+    assert missing == f"files/{copy.name} is missing" and "it cannot be scored again: There is no file" in why
+    kept.rename(copy)
     outside = {"synonyms": "../labels.json"}
     change(folder, "run.json", lambda run: {**run, "options": run["options"] | outside})
     assert "is outside the folder" in told(folder)[0]

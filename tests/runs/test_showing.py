@@ -132,6 +132,8 @@ def test_options_are_seen():
 def test_a_report_is_saved_once(tmp_path):
     pope = registry.benchmark("pope")
     result = pope.compute(["Yes"], ["no"], per_question=True)
+    hostile = halluscope.report(result, ["Yes"], ["no"], name="\x1b[31mmine")
+    assert "\\x1b[31mmine: accuracy 0.0" in repr(hostile)
     report = halluscope.report(result, ["Yes"], ["no"], name="mine")
     file = report.save(tmp_path / "report.html")
     assert file.read_text("utf-8") == frame(report)["srcdoc"]

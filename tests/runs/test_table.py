@@ -82,6 +82,13 @@ def test_a_row_per_model_in_the_order_given(runs):
     assert [row["model"] for row in table.rows] == ["yes-man", "no-man"]
 
 
+def test_a_count_is_no_share(runs, ran):
+    table = halluscope.table(*runs[:2], scores=["pope/rows", "pope/accuracy"])
+    assert table["yes-man"]["pope/rows"] == 18 and " 18 " in str(table) and "1800" not in str(table)
+    said = ran("table", *runs[:2], "--scores", "pope/rows", "--format", "csv").out
+    assert said.splitlines()[1] == "yes-man,18"
+
+
 def test_presets_show_what_papers_print(runs):
     decoding = halluscope.table(*runs, preset="decoding")
     assert list(decoding["yes-man"]) == ["pope/accuracy", "pope/f1_mean"]

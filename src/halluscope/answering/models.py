@@ -21,13 +21,14 @@ from halluscope.errors import JudgingFailed, needs
 from halluscope.files.pictures import data_uri
 from halluscope.judging.client import DOWN_AFTER, ENDPOINT, Failure
 from halluscope.judging.endpoint import EMPTY, ENDS, Endpoint, chat_of, disarmed, part_of, reply_of
-from halluscope.judging.judge import AT_ONCE
+from halluscope.judging.judge import AT_ONCE, MOST_WORKERS, check_workers
 from halluscope.judging.models import weights
 from halluscope.judging.models.language_model import placed
 from halluscope.judging.models.ray_pool import Pool
 from halluscope.network import hub_or_cache
 from halluscope.paths import path_of
 from halluscope.sanitize import one_line, redact
+from halluscope.validation import whole
 
 # The device that spreads a model over all GPUs (needs accelerate)
 SEVERAL_GPUS = "auto"
@@ -323,7 +324,9 @@ class Workers:
     """One model in several processes, through Ray; a batch goes to a worker that is free."""
 
     def __init__(self, model: str, device: str | None, workers: int) -> None:
-        self._pool = Pool(partial(Vlm, model, device), model, workers, on_gpus=device != "cpu")
+        whole("workers", workers, 1, MOST_WORKERS, "a number of processes")
+        check_workers(workers, device)
+        self._pool = Pool(partial(Vlm, model, device), model, workers, device)
         self.at_once = workers * BATCHES
         keys_and_chats = self._pool.each(_key_and_chat)  # of each worker; all are alike
         self.key, self.chat = keys_and_chats[0]

@@ -15,6 +15,7 @@ from halluscope.building.fetch import sha256_of
 from halluscope.errors import BuildError
 from halluscope.files.opening import read_json
 from halluscope.sanitize import short_repr
+from halluscope.terminal import hides_bars
 
 STATS = "stats.json"
 DATA = "data"
@@ -113,7 +114,7 @@ def compare(folder: Path, tables: Sequence[Mapping[str, Any]]) -> list[Path]:
     stats = folder / STATS
     data = folder / DATA
     real_data = folder.resolve() / DATA
-    for path, expected in tqdm(sha256_of_shard.items(), desc="comparing", unit="file", disable=None):
+    for path, expected in tqdm(sha256_of_shard.items(), desc="comparing", unit="file", disable=hides_bars()):
         # a link may lead out of the folder
         if not path.is_file() or not path.resolve().is_relative_to(real_data):
             raise BuildError(

@@ -44,7 +44,7 @@ def fetch(
     Args:
         source: the source.
         option: the option by which the user names it, for messages.
-        user_path: the file, its zip, or a folder that holds it; None downloads it.
+        user_path: the file, its zip, or a folder that holds one of them; None downloads it.
         cache: the folder that keeps downloads; None is the user's cache.
         subset: whether a file of other content than the published one will do.
 
@@ -53,6 +53,8 @@ def fetch(
     """
     if user_path is None:
         user_path = download(source, option, cache)
+    elif source.member:
+        user_path = _archive_in(user_path, source.url, source.member) or user_path
     path = _locate(source, option, user_path)
     is_folder = path.is_dir()
     if is_folder and user_path.is_dir():
@@ -92,6 +94,7 @@ def download(source: Upstream, option: str, cache: Path | None = None) -> Path:
         )
     folder = cache or cache_folder()
     shows_progress = sys.stderr.isatty() and not is_quiet()
+    pooch.get_logger().disabled = is_quiet()  # it tells of each download
     try:
         with naming(folder):
             file = pooch.retrieve(
@@ -107,6 +110,15 @@ def download(source: Upstream, option: str, cache: Path | None = None) -> Path:
     return Path(file)
 
 
+def _archive_in(folder: Path, url: str, member: str) -> Path | None:
+    """Return the zip of the published name that a folder holds; None if it holds the zip's member itself."""
+    archive = folder / url.rpartition("/")[2]
+    is_unpacked = (folder / member).exists() or (folder / Path(member).name).exists()
+    if is_unpacked or not archive.is_file():
+        return None
+    return archive
+
+
 def _locate(source: Upstream, option: str, user_path: Path) -> Readable:
     """Return the source in what the user named: by its published path, by its name alone, or what was named itself."""
     name = source.member or source.url.rpartition("/")[2]
@@ -119,10 +131,12 @@ def _locate(source: Upstream, option: str, user_path: Path) -> Readable:
     if source.member and user_path.is_file() and zipfile.is_zipfile(user_path):
         _check_members(where, user_path)
         root = zipfile.Path(user_path)
-    for path in (root / name, root / Path(name).name, root):
-        is_there = path is root or path.exists()  # `zipfile.Path.exists` is False for the root of a zip
-        if is_there and path.is_dir() == name.endswith("/"):
+    is_folder = name.endswith("/")
+    for path in (root / name, root / Path(name).name):
+        if path.exists() and path.is_dir() == is_folder:
             return path
+    if root.is_dir() == is_folder:
+        return root
     raise BuildError(f"{where} holds no {name}; name the file of {source.url}, or the folder that it is in.")
 
 

@@ -10,6 +10,7 @@ from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, inside, is_file, leads_out, read_bytes
 from halluscope.files.pictures import open_picture
 from halluscope.sanitize import short_repr
+from halluscope.terminal import hides_bars
 
 SHOWN = 5  # how many names or ids of missing images an error shows
 
@@ -55,7 +56,7 @@ def check_images(names: Collection[str], folder: Readable, only_present: bool, e
             "that holds them all, or pass --only-images-present."
         )
     present = sorted(set(names) - set(absent))
-    for name in tqdm(present, desc="checking images", unit="image", disable=None):
+    for name in tqdm(present, desc="checking images", unit="image", disable=hides_bars()):
         file = find_image(name, folder, exact)
         assert file is not None, "those that are missing were left out"
         open_picture(read_bytes(file, "image"), str(file))

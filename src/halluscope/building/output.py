@@ -28,6 +28,7 @@ from halluscope.files.writing import new_folder, real
 from halluscope.reading.datasets import home
 from halluscope.reading.rows import Row
 from halluscope.sanitize import one_line
+from halluscope.terminal import hides_bars
 
 GROUP_ROWS = 100
 SHARD_BYTES = 250_000_000
@@ -97,7 +98,7 @@ class Table:
     def _groups(self, schema: pa.Schema) -> Iterator[pa.Table]:
         start = 0
         rows: list[Any] = []
-        for row in tqdm(self.rows, desc="writing", unit="row", disable=None):
+        for row in tqdm(self.rows, desc="writing", unit="row", disable=hides_bars()):
             if isinstance(row, pa.Table):
                 yield row.cast(schema)
                 continue

@@ -159,7 +159,9 @@ def _model(name: str, device: str | None, workers: int | None, at_once: int | No
     from halluscope.answering.models import ServedVlm, Vlm, Workers
 
     if name.startswith(ENDPOINT):
-        return ServedVlm(name, at_once or AT_ONCE).probe(draws)
+        if at_once is None:
+            at_once = AT_ONCE
+        return ServedVlm(name, at_once).probe(draws)
     if workers:
         return Workers(name, device, workers)
     return Vlm(name, device)

@@ -254,14 +254,6 @@ COMMANDS: Mapping[str, Sequence[Command]] = {
 }
 
 
-def names() -> list[str]:
-    """Return the names of the commands."""
-    names = []
-    for commands in COMMANDS.values():
-        names += [command.name for command in commands]
-    return names
-
-
 def run(words: Sequence[str], typed: Sequence[str]) -> None:
     """Run a command.
 

@@ -61,9 +61,11 @@ class Output:
             tell(text_notes(parts))
 
     def tell_of_long_names(self, names: Iterable[str]) -> None:
-        """Say how a model gets another name, if a table cuts the name of one."""
+        """Say how a model gets another name, if one is too long for a table."""
         if self.style == TABLE and any(len(name) > LONGEST for name in names):
-            tell("Long names are cut; `halluscope score NAME --responses MODEL=FILE` names a model.")
+            tell(
+                "Some names are too long for a table; `halluscope score NAME --responses MODEL=FILE` names a model."
+            )
 
     def tell_next(self, step: str) -> None:
         """Say what one would type next, below a table for reading."""

@@ -23,6 +23,7 @@ from halluscope.errors import OutputError
 from halluscope.files.opening import file_key
 from halluscope.files.writing import check_new, real
 from halluscope.judging.cache import Cache
+from halluscope.judging.verdicts import RUN
 from halluscope.reading.datasets import read_rows, without_pictures
 from halluscope.reporting.result_files import read_results
 from halluscope.runs.folder import SCORES, checked
@@ -40,7 +41,8 @@ from halluscope.terminal import is_quiet, say, tell
 def read(path: Path) -> Mapping[str, Mapping[str, Any]]:
     """Return results by their models' names: of a run, of a folder of runs, or of a file."""
     folder = path
-    if path.name == SCORES:
+    is_file_of_run = path.name == SCORES and (path.parent / RUN).is_file()
+    if is_file_of_run:
         folder = path.parent
     if not folder.is_dir():
         return read_results(path)

@@ -66,6 +66,8 @@ def report(
     """
     if figures is not None:
         check_new(figures)
+    if worst < 0:
+        raise ValueError(f"--worst is {worst}; expected how many responses of each model, 1 or more.")
     if worst:
         _check_worst_file(out)
     elif figures is None and out is None:

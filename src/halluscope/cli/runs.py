@@ -130,4 +130,6 @@ def items(
         top: show this many suspects (default: 20)
         seed: seed of the random subsets (default: 0)
     """
+    if top < 0:
+        raise ValueError(f"--top is {top}; expected how many suspects to show, 0 or more.")
     output.show(row_items.items(runs, scores, top, seed))

@@ -218,7 +218,12 @@ class Model:
 
     folder: Path
     name: str  # of its files, without the name of a part
+    benchmark_names: set[str]  # how the benchmark may be called, in small letters and digits
     files: dict[str, Path] = field(default_factory=dict)  # by the part of the dataset; "" for all of it
+
+    @property
+    def is_called_as_benchmark(self) -> bool:
+        return letters(self.name) in self.benchmark_names
 
 
 def words_of_models(group: Group, groups: Sequence[Group], top: Path) -> list[str]:
@@ -242,17 +247,18 @@ def models_of(group: Group) -> list[Model]:
     parts: list[str] = []
     for values in registry.first_dataset(registry.benchmark(group.name)).also.values():
         parts += values
+    benchmark_names = names_of_benchmark(group)
     models = []
     in_parts: dict[tuple[Path, str], Model] = {}
     for file in group.files:
         part = part_in(file, parts)
         if not part:
-            models.append(Model(file.parent, plain_name(file), {part: file}))
+            models.append(Model(file.parent, plain_name(file), benchmark_names, {part: file}))
             continue
         name = name_without(file, part)
-        model = in_parts.setdefault((file.parent, name), Model(file.parent, name))
+        model = in_parts.setdefault((file.parent, name), Model(file.parent, name, benchmark_names))
         if part in model.files:
-            models.append(Model(file.parent, plain_name(file), {part: file}))
+            models.append(Model(file.parent, plain_name(file), benchmark_names, {part: file}))
         else:
             model.files[part] = file
     for model in in_parts.values():
@@ -262,32 +268,30 @@ def models_of(group: Group) -> list[Model]:
 
 
 def name_among(model: Model, models: Sequence[Model], groups: Sequence[Group], top: Path) -> str:
-    """Name an LVLM: by its files; or by its folder, if that is one LVLM's, and the files' names do not tell it."""
-    if is_named_by_folder(model.folder, groups, top):
-        return folder_name(model.folder, top)
-    folders = [other.folder for other in models]
+    """Name an LVLM by its files; or by its folder, if that is one LVLM's and the files' names do not tell it."""
     names = [other.name for other in models]
-    if names.count(model.name) == 1 or model.folder == top:
-        return model.name
-    benchmarks = [group.name for group in groups if any(file.parent == model.folder for file in group.files)]
-    if len(benchmarks) > 1 and folders.count(model.folder) == 1:
+    is_alike = names.count(model.name) > 1 and model.folder != top
+    in_folder = responses_of_one_model(model.folder, groups)
+    is_about_several = len(in_folder) > 1
+    are_called_as_benchmarks = bool(in_folder) and all(other.is_called_as_benchmark for other in in_folder)
+    if are_called_as_benchmarks and (is_about_several or model.folder != top):
         return folder_name(model.folder, top)
-    if len(model.files) > 1:
+    if is_alike and is_about_several:
+        return folder_name(model.folder, top)
+    if is_alike and len(model.files) > 1:
         return f"{model.folder.name}/{model.name}"
     return model.name  # `score` puts folders before names that are alike
 
 
-def is_named_by_folder(folder: Path, groups: Sequence[Group], top: Path) -> bool:
-    """Whether a folder is one LVLM's: its files are of different benchmarks, and are called as these are."""
-    benchmarks = 0
+def responses_of_one_model(folder: Path, groups: Sequence[Group]) -> list[Model]:
+    """Return what a folder holds, if it is one LVLM's: responses to each benchmark once; otherwise []."""
+    in_folder: list[Model] = []
     for group in groups:
-        here = [model for model in models_of(group) if model.folder == folder]
-        if not here:
-            continue
-        if len(here) > 1 or letters(here[0].name) not in names_of_benchmark(group):
-            return False
-        benchmarks += 1
-    return benchmarks > 1 or (benchmarks == 1 and folder != top)
+        of_group = [model for model in models_of(group) if model.folder == folder]
+        if len(of_group) > 1:
+            return []
+        in_folder += of_group
+    return in_folder
 
 
 def names_of_benchmark(group: Group) -> set[str]:

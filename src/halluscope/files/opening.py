@@ -37,6 +37,18 @@ _LINE = re.compile(r"[^\n]*(?:\n|\Z)")
 # The characters that may follow a value of JSON
 _AFTER = tuple(" \t\n\r,:]}")
 
+_UTF_16 = "is in UTF-16; expected UTF-8. Save it as UTF-8, or get the file again."
+
+# How files begin that are no text in UTF-8 -> what they are, and what to do
+_NO_TEXTS = {
+    b"\xff\xfe": _UTF_16,
+    b"\xfe\xff": _UTF_16,
+    b"\x1f\x8b": "is packed by gzip, but its name does not say so. Let its name end in .gz.",
+    b"PK\x03\x04": "is a zip, or a workbook; expected text. Unpack it, or let the workbook's name end in .xlsx.",
+    b"PAR1": "is a Parquet file, but its name does not say so. Let its name end in .parquet.",
+    b"\xd0\xcf\x11\xe0": "is a workbook of an old Excel; expected .xlsx, or text. Save it as .xlsx or as csv.",
+}
+
 # The errors of unpacking: RuntimeError means a member with a password, or of an unknown method
 _DAMAGED = (OSError, EOFError, zlib.error, struct.error, zipfile.BadZipFile, RuntimeError)
 
@@ -268,10 +280,12 @@ def _utf_8(where: str) -> Iterator[None]:
     except UnicodeDecodeError as error:
         if pickles.begins(error.object):
             pickles.refuse(where)
-        problem = f"is not in UTF-8, or is cut off: {error}"
-        if error.object.startswith((b"\xff\xfe", b"\xfe\xff")):
-            problem = "is in UTF-16; expected UTF-8"
-        raise BuildError(f"{where} {problem}. Save it as UTF-8, or get the file again.") from error
+        for begin, problem in _NO_TEXTS.items():
+            if error.object.startswith(begin):
+                raise BuildError(f"{where} {problem}") from error
+        raise BuildError(
+            f"{where} is not in UTF-8, or is cut off: {error}. Save it as UTF-8, or get the file again."
+        ) from error
 
 
 def read_bytes(file: Readable, limit: str | None = None) -> bytes:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from threading import Lock
 
+import numpy as np
 from PIL import Image as Pillow
 from PIL import ImageOps, UnidentifiedImageError
 from PIL.Image import Image
@@ -62,13 +63,19 @@ def open_picture(content: bytes, name: str) -> Image:
         _check(image, name)
         image.load()
         if image.getexif().get(ORIENTATION, 1) != 1:
-            return ImageOps.exif_transpose(image).convert("RGB")
+            return _in_rgb(ImageOps.exif_transpose(image))
         if image.mode != "RGB":
-            return image.convert("RGB")
+            return _in_rgb(image)
         if image.format in JPEGS:
             # undecoded, to save memory: harnesses open all images before they ask about the first
             return _open(content)
         return image
+
+
+def _in_rgb(image: Image) -> Image:
+    if image.mode.startswith("I;16"):  # Pillow would make white of all but the darkest of 65,536 greys
+        image = Pillow.fromarray((np.asarray(image) // 256).astype(np.uint8))
+    return image.convert("RGB")
 
 
 def data_uri(image: Image) -> str:

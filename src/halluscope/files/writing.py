@@ -131,7 +131,10 @@ def _escaped(character: re.Match[str]) -> str:
 
 
 def check_new(path: Path, inputs: Iterable[Path] = ()) -> None:
-    """Check, before anything is computed, that a file or folder does not exist yet and can be written."""
+    """Check, before anything is computed, that a file or folder does not exist yet and can be written.
+
+    `inputs` are files that it must not be, whether or not they exist, such as a cache.
+    """
     import tempfile
 
     if os.path.lexists(path):

@@ -37,10 +37,11 @@ def as_chat_judge(judge: Any) -> ChatJudge:
     """
     if isinstance(judge, ChatJudge):
         return judge
-    if not hasattr(judge, "replies") or not hasattr(judge, "key"):
+    has_methods = callable(getattr(judge, "replies", None)) and callable(getattr(judge, "close", None))
+    if not has_methods or not hasattr(judge, "key"):
         raise JudgeUnavailable(
             f"judge: {short_repr(judge)} is not a judge of free text; expected 'openai:MODEL[@URL]', a local "
-            "model, or a chat judge."
+            "model, or an object with key, replies and close, as in `halluscope.judging.judge.ChatJudge`."
         )
     return UsersChatJudge(judge)
 

@@ -1,22 +1,33 @@
 """Asks a chat judge for replies to prompts, and reads verdicts in them."""
 
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import numpy as np
+
+from halluscope.errors import JudgingFailed
 from halluscope.judging.ask import SHOWN, Asking, check_failed, reasons
 from halluscope.judging.cache import Cache, reply_key
 from halluscope.judging.endpoint import EMPTY
 from halluscope.judging.judge import MAX_FAILED, ChatJudge, Schema
 from halluscope.judging.prompts import Collected, PromptSpec, Refusal, said_of
-from halluscope.sanitize import quoted
+from halluscope.sanitize import one_line, quoted, short_repr
 
 # How many prompts are asked first; if none of the replies to them can be read, the rest is not asked
 FIRST = 50
 
 # If this share may fail, everything is asked, because it may be chance that no first reply is readable
 HALF = 0.5
+
+# With this most models begin to think aloud
+THOUGHT = "<think"
+
+EXPECTED = (
+    "the number of a prompt, each at most once, and the reply to it as a text, or None if there is none; see "
+    "`halluscope.judging.judge.ChatJudge`"
+)
 
 Request = tuple[str, int, int]  # A prompt, the number of its repeat, and the seed of the reply
 
@@ -127,7 +138,7 @@ class AskingReplies(Asking[Request]):
             return
         prompts = [prompt for prompt, _, _ in requests]
         seeds = [seed for _, _, seed in requests]
-        for index, reply in self.judge.replies(prompts, self.schemas(requests), seeds):
+        for index, reply in checked_replies(self.judge, prompts, self.schemas(requests), seeds):
             request = requests[index]
             if reply is None:
                 self.count(0, failed=1)
@@ -171,6 +182,30 @@ class AskingReplies(Asking[Request]):
         return reading
 
 
+def checked_replies(
+    judge: ChatJudge, prompts: Sequence[str], schemas: Sequence[Schema | None], seeds: Sequence[int]
+) -> Iterator[tuple[int, str | None]]:
+    """Ask a judge, who may be the user's own, and check each reply."""
+    open_prompts = set(range(len(prompts)))
+    for answer in judge.replies(prompts, schemas, seeds):
+        if not _is_reply(answer, open_prompts):
+            raise JudgingFailed(
+                f"The judge {one_line(judge.key, 80)} answered {short_repr(answer)}; expected {EXPECTED}."
+            )
+        index, reply = answer
+        open_prompts.remove(index)
+        yield index, reply
+
+
+def _is_reply(answer: Any, open_prompts: Collection[int]) -> bool:
+    """Whether an answer is the number of an open prompt and the reply to it."""
+    if not isinstance(answer, tuple | list) or len(answer) != 2:
+        return False
+    index, reply = answer
+    is_open = isinstance(index, int | np.integer) and index in open_prompts
+    return is_open and (reply is None or isinstance(reply, str))
+
+
 @dataclass
 class Reading:
     """What was read in a judge's replies."""
@@ -178,9 +213,9 @@ class Reading:
     total: int  # how many requests were asked, now or earlier
     unasked: int  # how many were not, because no reply could be read
     verdicts: dict[Request, Any] = field(default_factory=dict)  # of each reply; None if it is unreadable
-    unread: dict[Request, str] = field(default_factory=dict)  # the replies that are
-    refusals: list[Refusal | None] = field(default_factory=list)  # why each of these is
-    unreadable_before: int = 0  # how many of these were kept from before
+    unread: dict[Request, str] = field(default_factory=dict)  # the unreadable replies
+    refusals: list[Refusal | None] = field(default_factory=list)  # why each unreadable reply is one
+    unreadable_before: int = 0  # how many unreadable replies were kept from before
 
     @property
     def silent(self) -> int:
@@ -214,6 +249,9 @@ class Reading:
                 f"{self.unreadable_before:,} unreadable replies were kept from before: if the judge is another one "
                 "now, ask again (--fresh, in Python fresh). "
             )
+        thoughts = ""
+        if any(reply.lstrip().startswith(THOUGHT) for reply in self.unread.values()):
+            thoughts = "A reply that begins with thoughts is not read: turn the model's thinking off. "
         form = "as the prompt asks"
         if schema:
             form = f"in JSON with {' and '.join(schema['properties'])}"
@@ -221,6 +259,6 @@ class Reading:
         if self.unasked:
             last = f"ask the other {self.unasked:,} too, with {HALF:g} or more"
         return (
-            f"{again}{allow} longer replies (--max-tokens, in Python max_tokens) if they were cut off; use a judge "
-            f"that replies {form}; or {last}"
+            f"{again}{thoughts}{allow} longer replies (--max-tokens, in Python max_tokens) if they were cut off; use a "
+            f"judge that replies {form}; or {last}"
         )

@@ -336,8 +336,8 @@ def _digest(frame: str, question: str) -> int:
 def _joined(votes: bytes, new: NDArray[Any]) -> bytes:
     """Return votes on different questions, of which the first on each stays; `new` is sorted by question."""
     question = new["question"]
-    is_new = np.diff(question, prepend=~question[:1]) != 0
-    is_new &= (np.frombuffer(votes, VOTE)["question"] != question[:, np.newaxis]).all(axis=1)
+    is_new = np.isin(question, np.frombuffer(votes, VOTE)["question"], invert=True)
+    is_new[1:] &= question[1:] != question[:-1]
     more: bytes = new[is_new].tobytes()
     return votes + more
 
@@ -354,6 +354,11 @@ def _explained(path: Path) -> Iterator[None]:
     """Turn errors of the file into a `CacheError` that says what to do."""
     try:
         yield
+    except sqlite3.ProgrammingError as error:
+        # it is about the caller, such as another thread, and not about the file
+        raise CacheError(
+            f"The cache {path} cannot be used: {error} Give each thread a cache of its own, or the path of the file."
+        ) from error
     except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         # Python's own errors about a database's content have no code
         code = 0 if isinstance(error, OSError) else sqlite3.SQLITE_CORRUPT

@@ -42,6 +42,12 @@ CONSENT = "HALLUSCOPE_KEY_TO"
 # are retried first.
 DOWN_AFTER = 8
 
+# Statuses after which no request is served: the access key is refused, has no credit, or there is no such model
+FINAL = (401, 402, 404)
+
+# The reason for a missing reply if the server sent something else than JSON, such as a page of a gateway
+NOT_JSON = "not JSON"
+
 # The wait before the second attempt, and the longest wait, in seconds; each wait is twice the one before
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 8.0
@@ -200,9 +206,13 @@ class Failure:
         return self.status in (0, 408, 409, 429) or self.status >= 500
 
     @property
-    def is_handled(self) -> bool:
-        """Whether the server handled this request, and did not point to another address."""
-        return not self.is_temporary and not 300 <= self.status < 400
+    def is_unserved(self) -> bool:
+        """Whether the server may serve no other request either: it fails, points elsewhere, sends a page or forbids.
+
+        403 may be a filter's refusal of this one, or of all that the access key asks.
+        """
+        is_redirect = 300 <= self.status < 400
+        return self.is_temporary or is_redirect or self.status == 403 or self.reason == NOT_JSON
 
 
 class Client:
@@ -255,11 +265,11 @@ class Client:
                     return
                 future = done.get()
                 reply = future.result()
-                if isinstance(reply, Failure) and not reply.is_handled:
+                if isinstance(reply, Failure) and reply.is_unserved:
                     unserved += 1
                 else:
                     unserved = 0
-                if isinstance(reply, Failure) and (reply.status in (401, 403, 404) or unserved >= DOWN_AFTER):
+                if isinstance(reply, Failure) and (reply.status in FINAL or unserved >= DOWN_AFTER):
                     raise self.unavailable(reply)
                 yield under_way[future], reply
                 # only now, so that the caller has kept all but few replies if he is killed
@@ -287,13 +297,18 @@ class Client:
                 f"refuses the access key in the environment variable {KEY_VARIABLE} (HTTP {status}). Set it to "
                 f"a key for that server that allows the use of {model}."
             )
+        if status == 402:
+            return (
+                f"has no credit for the access key in the environment variable {KEY_VARIABLE} (HTTP 402{message}). Add "
+                "credit, or set another key; then run again. Earlier replies are kept if there is a cache."
+            )
         if 300 <= status < 400:
             return (
                 f"points to another address (HTTP {status}): {failure.message}. Redirects are not followed, because "
                 "they could take prompts and keys anywhere. If that address is the right one, name it: "
                 f"'{ENDPOINT}MODEL@ADDRESS', where ADDRESS usually ends in /v1."
             )
-        if failure.is_handled:
+        if not failure.is_temporary:
             return (
                 f"gives no reply from {model}: {failure.reason}{message}. Check the model's name and the address, "
                 "which usually ends in /v1."
@@ -398,7 +413,7 @@ class Client:
         try:
             return json.loads(body)
         except (ValueError, RecursionError):  # RecursionError: thousands of nested brackets
-            return Failure("not JSON", status)
+            return Failure(NOT_JSON, status)
 
 
 def _message_in(body: bytearray) -> str:

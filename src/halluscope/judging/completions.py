@@ -1,11 +1,14 @@
 """Reads files of a judge's chat completions, as OpenAI's client returns them and as scripts write them down."""
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 # A row with its location, for messages
 Located = tuple[str, Any]
+
+# The columns that may name the question
+ID_COLUMNS = ("id", "index", "question_id")
 
 
 def reply_in(row: Any) -> str | None:
@@ -48,8 +51,12 @@ def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], column: str, file
             no_completions.append(where)
         else:
             replies.append(reply)
-    if not replies or _have_ids(rows, ids):
+    if not replies:
         return list(rows)
+    known = set(ids)
+    named = [_question_of(row, known) for _, row in rows]
+    if None not in named:
+        return [(where, dict(row, id=id)) for (where, row), id in zip(rows, named, strict=True)]
     if no_completions:
         raise ValueError(
             f"{no_completions[0]} is no chat completion with a text, but others of {file} are; expected one for each "
@@ -71,13 +78,12 @@ def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], column: str, file
     return with_id
 
 
-def _have_ids(rows: Sequence[Located], ids: Sequence[Hashable]) -> bool:
-    """Whether each row names a question; a completion's own id, such as "chatcmpl-1", is none."""
-    known = set(ids)
-    for _, row in rows:
-        if not isinstance(row, Mapping):
-            return False
-        id = row.get("id", row.get("index"))
-        if not isinstance(id, str | int) or id not in known:
-            return False
-    return True
+def _question_of(row: Any, known: Collection[Hashable]) -> str | int | None:
+    """Return the id of the question that a row names; a completion's own id, such as "chatcmpl-1", is none."""
+    if not isinstance(row, Mapping):
+        return None
+    for column in ID_COLUMNS:
+        id = row.get(column)
+        if isinstance(id, str | int) and id in known:
+            return id
+    return None

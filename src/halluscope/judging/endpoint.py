@@ -4,6 +4,7 @@
 sent, which settings a server may refuse, what counts as a reply, and what all replies cost.
 """
 
+import json
 import math
 import re
 import time
@@ -18,7 +19,7 @@ import numpy as np
 
 from halluscope import sanitize
 from halluscope.errors import HalluscopeError
-from halluscope.judging.client import Client, Failure, Server
+from halluscope.judging.client import NOT_JSON, Client, Failure, Server
 from halluscope.judging.judge import (
     FORMAT,
     LOGPROBS,
@@ -39,7 +40,9 @@ from halluscope.judging.votes import FAILED, NO, OTHER, YES, first_word
 PATH = "chat/completions"
 TOPS = "top_logprobs"
 
-EMPTY = "an empty reply"  # The reason for a missing reply if the server's text is empty
+# Reasons for a missing reply: the server's text is empty, or its JSON is something else
+EMPTY = "an empty reply"
+NO_COMPLETION = "not the JSON of a chat completion"
 
 _PROBE = "Reply with one word: ready"
 _RENAMED = {"max_tokens": "max_completion_tokens"}
@@ -136,11 +139,14 @@ class Endpoint(Judge):
         return request | self._accepted(self._settings | own)
 
     def probe_settings(self, **own: Any) -> None:
-        """Send a test prompt until the server refuses no setting, so that errors come now and not for each prompt."""
+        """Send a test prompt until the server refuses no setting, so that errors come now and not for each prompt.
+
+        What the model says to it does not matter.
+        """
         while not self._probed:
             body = self.request(_PROBE, **own)
-            reply = self.client.post(PATH, body)
-            if not isinstance(reply, Failure) or reply.status == 200:
+            reply = reply_of(self.client.post(PATH, body))
+            if isinstance(reply, str) or _is_a_models(reply):
                 self._probed = True
                 return
             setting = _refused_setting(body, reply)
@@ -181,13 +187,18 @@ class Endpoint(Judge):
         return accepted
 
 
+def _is_a_models(reply: Failure) -> bool:
+    """Whether a model replied, although its reply does not count; otherwise the address may be that of a web page."""
+    return reply.status == 200 and reply.reason not in (NOT_JSON, NO_COMPLETION)
+
+
 def _refused_setting(request: Mapping[str, Any], reply: Failure) -> str | None:
     """Return the first setting of a request that the server's message names; None if it refuses something else."""
-    if reply.status not in (400, 422):
+    if reply.status not in (400, 403, 422):
         return None
     for name in SETTINGS:
         names = _NAMED.get(name, name)
-        if name in request and re.search(rf"\b(?:{names})\b", reply.raw_message):
+        if name in request and re.search(rf"\b(?:{names})\b", reply.raw_message, re.IGNORECASE):
             return name
     return None
 
@@ -201,13 +212,22 @@ def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",), empty: bool = F
         ended = choice.get("finish_reason")
         reply = choice["message"].get("content")
     except (AttributeError, IndexError, KeyError, TypeError):
-        return Failure("not the JSON of a chat completion", 200)
+        return _no_completion(completion)
     if not isinstance(ended, str) or ended not in ends:
         shown = sanitize.external_text(sanitize.short_repr(ended, 400), 40)
         return Failure(f"finish_reason {shown}", 200)
     if not isinstance(reply, str) or not (empty or reply.strip()):
         return Failure(EMPTY, 200)
     return sanitize.redact(reply)
+
+
+def _no_completion(value: Any) -> Failure:
+    """Return the failure of a reply in JSON that is no chat completion; some servers report errors in this way."""
+    try:
+        message = json.dumps(value, ensure_ascii=False)
+    except RecursionError:  # thousands of nested brackets
+        message = ""
+    return Failure(NO_COMPLETION, 200, message)
 
 
 def chat_of(contents: Sequence[Any]) -> list[dict[str, Any]]:
@@ -231,6 +251,9 @@ VOTE_TOKENS = 4
 ENDS = ("stop", "length")  # The finish reasons of replies that count
 
 TOP_LOGPROBS = 5  # How many of the most likely tokens are requested; some servers allow no more
+
+# The largest probability of a token; servers round
+LARGEST_SHARE = 1.001
 
 # The least probability that is taken to be left for all other tokens; servers round, so less may mean zero
 LEAST_LEFT = 1e-4
@@ -335,6 +358,8 @@ def margin(completion: Any, code: int) -> float:
             return math.nan
         shares = [(first_word(top["token"]), math.exp(top["logprob"])) for top in first["top_logprobs"]]
     except (IndexError, KeyError, OverflowError, TypeError):
+        return math.nan
+    if any(share > LARGEST_SHARE for _, share in shares):  # it is no probability
         return math.nan
     opposite = NO if code == YES else YES
     share = math.fsum(share for word, share in shares if word == code)

@@ -4,44 +4,19 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from halluscope.judging.options import GIVEN
 from halluscope.judging.prompts import Refusal, said_of
+from halluscope.judging.verdict_prompts import Verdict, VerdictPrompt
 from halluscope.judging.verdicts import Criterion, Judged, from_given, reply_of
 from halluscope.options import check_effect
 from halluscope.validation import listed
 
 # The number of a verdict that says whether its reply could be read; the authors' rules rate other replies 0
 READABLE = "readable"
-
-
-class Verdict(Protocol):
-    """What was read of a judge's text."""
-
-    @property
-    def numbers(self) -> Mapping[str, float]:
-        """Criterion, or flag, -> its value."""
-
-
-class TextReader(Protocol):
-    """Reads a judge's texts as replies to a prompt."""
-
-    @property
-    def key(self) -> str:
-        """The prompt, as in a signature."""
-
-    def read_given(self, reply: str, response: str) -> Any:
-        """Return the `Verdict` of a text; None if it cannot be read. Nothing guards against copies of the response."""
-
-    def refusal(self, reply: str) -> Refusal | None:
-        """Say by which rule a text cannot be read; None if it can."""
-
-
-def say_nothing(verdicts: Sequence[Any]) -> None:
-    """Warn of nothing that verdicts show."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +27,11 @@ class GivenVerdicts:
     verdicts: Sequence[Any]  # one per row
     criteria: Sequence[Criterion]
     responses: Sequence[str]
-    reader: Callable[[], TextReader]  # returns what reads texts, if there are any
+    reader: Callable[[], VerdictPrompt]  # returns what reads texts, if there are any
     reply_options: Mapping[str, Any]  # the options that say how texts are read, with what the user wrote
-    prompts: Sequence[str] = ()  # the names of the prompts that texts may reply to, if there are several
-    flags: Sequence[str] = ()  # what a verdict says besides the criteria
-    warn: Callable[[Sequence[Any]], None] = (
-        say_nothing  # warns of what the verdicts of texts show, one per row
-    )
+    prompts: Sequence[str]  # the names of the prompts that texts may reply to
+    flags: Sequence[str]  # the names under which a result says which replies could be read
+    warn: Callable[[Sequence[Verdict | None]], None]  # warns of what the verdicts of texts show, one per row
 
 
 @dataclass(frozen=True)
@@ -117,7 +90,7 @@ def replies_among(verdicts: Sequence[Any], criteria: Sequence[Criterion]) -> lis
     return replies
 
 
-def read_text(reader: TextReader, reply: str, response: str, criteria: Sequence[Criterion]) -> Reading:
+def read_text(reader: VerdictPrompt, reply: str, response: str, criteria: Sequence[Criterion]) -> Reading:
     """Read a judge's text as a reply to a prompt."""
     verdict = reader.read_given(reply, response)
     if verdict is None:

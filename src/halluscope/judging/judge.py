@@ -37,6 +37,8 @@ MAX_FAILED = 0.02  # The share of prompts that may get no reply, unless the user
 AT_ONCE = 32  # How many requests may be under way, unless the user says otherwise
 MOST_AT_ONCE = 10_000
 
+MOST_WORKERS = 1000  # How many processes may share a model's work
+
 FORMAT = "response_format"
 SEED = "seed"
 LOGPROBS = "logprobs"
@@ -151,3 +153,11 @@ def check_leave_out(names: Any) -> list[str]:
         names = [names]
     settings = listed("leave_out", names, "a list of settings' names")
     return [word("leave_out", name, SETTINGS) for name in settings]
+
+
+def check_workers(workers: int, device: str | None) -> None:
+    """Check that no GPU is named for several processes."""
+    if workers and ":" in (device or ""):
+        raise ValueError(
+            f"device is {device!r} and workers is {workers}; each worker takes a GPU of its own. Leave device out."
+        )

@@ -68,7 +68,7 @@ _OR = re.compile(r"[^\w/]*(?:or|and|/)[^\w/]*", re.IGNORECASE)
 _PAIRED_BOLD = re.compile(r"<b>([^<]*)</b\s*>", re.IGNORECASE)
 _INLINE_TAG = re.compile(rf"</?(?:{_INLINE.removeprefix('b|')})(?:\s[^<>]*)?>", re.IGNORECASE)
 # Any other tag or special token, such as <p>, </s> and <|im_end|>; but <no> and <B> are answers
-_OTHER_TAG = re.compile(r"<(?!\W*(?:yes|no|[a-e])\W*>)[/!|]?[a-z][^<>\n]{0,100}>|</[a-e]>", re.IGNORECASE)
+_OTHER_TAG = re.compile(r"<(?![/!|]?(?:yes|no|[a-e])\W*>)[/!|]?[a-z][^<>\n]{0,100}>|</[a-e]>", re.IGNORECASE)
 _LATEX = re.compile(r"\\(?:text|math)\w*\s*\{([^{}]*)\}|\\emph\s*\{([^{}]*)\}")
 _SIGNS = re.compile(r"[*`]+|(?<![^\W_])_+|_+(?![^\W_])")
 _STRUCK = re.compile(r"~~[^~\n]*~~|<(del|strike)>[^<\n]*</\1>", re.IGNORECASE)

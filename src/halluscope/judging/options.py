@@ -17,11 +17,13 @@ from halluscope.judging.judge import (
     MAX_FAILED,
     MAX_TOKENS,
     MOST_AT_ONCE,
+    MOST_WORKERS,
     PRESENT,
     SETTINGS,
     ChatJudge,
     Voter,
     check_leave_out,
+    check_workers,
 )
 from halluscope.judging.prompts import Collected, PromptSpec
 from halluscope.judging.questions import QuestionSet
@@ -138,17 +140,13 @@ class VoteOptions(JudgeOptions):
         0,
         "how many processes share the work, each on its own GPU",
         about="how many processes hold a copy of each judge, each on a GPU of its own if there are any, through Ray",
-        most=1000,
+        most=MOST_WORKERS,
         what="a number of processes (0 for none)",
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.workers and ":" in (self.device or ""):
-            raise ValueError(
-                f"device is {self.device!r} and workers is {self.workers}; each worker takes a GPU of its own. Leave "
-                "device out."
-            )
+        check_workers(self.workers, self.device)
 
     @property
     def how(self) -> dict[str, Any]:

@@ -168,7 +168,7 @@ def resolve_chat(
     """
     if not isinstance(judge, str):
         return as_chat_judge(judge)
-    if judge.startswith(ENDPOINT):
+    if is_served(judge):
         endpoint.setdefault("structured", True)
         return EndpointJudge(judge.removeprefix(ENDPOINT), max_tokens=max_tokens, **endpoint)
     check_chat_name(judge)
@@ -177,7 +177,7 @@ def resolve_chat(
 
 def check_chat_name(judge: Any, rules: Collection[str] = ()) -> None:
     """Check the name of a judge of free text: a plain word is no model, unless a folder or file has that name."""
-    if not isinstance(judge, str) or judge.startswith(ENDPOINT):
+    if not isinstance(judge, str) or is_served(judge):
         return
     meant = local_name(judge)
     if meant.prefix:

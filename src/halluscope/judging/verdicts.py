@@ -24,8 +24,9 @@ from halluscope.validation import is_number, listed
 # The judge that gives no verdict, for responses that are collected first and judged later
 NOBODY = "none"
 
-# The columns where other people's files hold a judge's reply
-REPLIES = ("judge_text", "judge_reply", "judge_response", "judge_output", "reply", "gpt_eval", "evaluation")
+# The columns where other people's files hold a judge's reply, ours first
+JUDGE_TEXT = "judge_text"
+REPLIES = (JUDGE_TEXT, "judge_reply", "judge_response", "judge_output", "reply", "gpt_eval", "evaluation")
 
 # The column of rows with a judge's reply in which no verdict can be read
 UNREAD_REPLY = "unread_reply"
@@ -216,7 +217,7 @@ def read_given(
     path = path_of(file)
     is_of_a_run = _is_of_a_run(path)
     rows = list(_rows(path, responses, names))
-    for where, row in completions.with_ids(rows, ids, REPLIES[0], str(file)):
+    for where, row in completions.with_ids(rows, ids, JUDGE_TEXT, str(file)):
         if not isinstance(row, Mapping):
             raise _not_a_verdict(where, row, names)
         row = by_our_names(row, where)
@@ -228,20 +229,17 @@ def read_given(
             continue
         id = row["id"]
         if not isinstance(id, int | str) or isinstance(id, bool) or id not in known:
-            raise ValueError(f"{where}: the id {short_repr(id)} is not among the {len(ids):,} questions.")
+            raise ValueError(
+                f"{where}: the id {short_repr(id)} is not among the {len(ids):,} questions; expected one such as "
+                f"{short_repr(ids[0])}."
+            )
         if is_of_a_run and id in texts:
             _check_rated(where, row, responses, texts[id])
         if id in verdicts:
             raise ValueError(
                 f"{where} is the second verdict on the id {id}; expected one. Remove one of them."
             )
-        reply = reply_of(row, names)
-        if reply is not None:
-            verdicts[id] = {REPLIES[0]: reply}
-        elif row.keys() >= set(names):
-            verdicts[id] = {name: row[name] for name in names}
-        else:
-            raise _not_a_verdict(where, row, names)
+        verdicts[id] = _verdict_in(row, names, where)
     missing = [id for id in ids if id not in verdicts]
     if missing:
         raise ValueError(
@@ -249,6 +247,16 @@ def read_given(
             f"{responses}; expected one per question, with null for a response that could not be judged."
         )
     return [verdicts[id] for id in ids]
+
+
+def _verdict_in(row: Mapping[str, Any], names: Sequence[str], where: str) -> Mapping[str, Any]:
+    """Return the judge's text, or the numbers, of a row of a file."""
+    reply = reply_of(row, names)
+    if reply is not None:
+        return {JUDGE_TEXT: reply}
+    if not row.keys() >= set(names):
+        raise _not_a_verdict(where, row, names)
+    return {name: row[name] for name in names}
 
 
 def _check_rated(where: str, row: Mapping[str, Any], responses: str, text: str) -> None:

@@ -53,7 +53,7 @@ VEHICLES = ("jet", "train")
 READ_AS = {
     "bow tie": "tie",
     "toilet seat": "toilet",
-    "wine glas": "wine glass",
+    "wine glas": "wine glass",  # what TextBlob's singular makes of "wine glass"
 }
 
 

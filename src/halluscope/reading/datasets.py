@@ -19,6 +19,7 @@ from halluscope.errors import BuildError
 from halluscope.files.opening import (
     check_once,
     file_key,
+    is_file,
     json_rows,
     leads_out,
     read_json,
@@ -78,16 +79,29 @@ class Source:
 
         >>> Source.of("org/pope:coco@test")
         Source(name='org/pope', config='coco', split='test')
+        >>> Source.of("me@host/pope@test")
+        Source(name='me@host/pope', config=None, split='test')
+
+        Raises:
+            ValueError: if it names a config or a split of a file of rows, which has none.
         """
         if written.startswith("~"):
             written = str(path_of(written))
         if is_there(written):
             return cls(written)
-        name, _, split = written.partition("@")
-        name, _, config = name.partition(":")
+        folder, slash, last = written.rpartition("/")
+        last, _, split = last.partition("@")
+        last, _, config = last.partition(":")
+        name = folder + slash + last
         if _is_bare(name) and not is_there(name) and home(name).is_dir():
             name = str(home(name))
-        return cls(name, config or None, split or None)
+        source = cls(name, config or None, split or None)
+        if source != cls(name) and is_file(source.path) and not source.is_parquet:
+            raise ValueError(
+                f"{written} names a part of {name}, which is a file and has no configs or splits; expected its name "
+                "alone."
+            )
+        return source
 
     def __str__(self) -> str:
         written = self.name
@@ -100,7 +114,12 @@ class Source:
     @property
     def is_json(self) -> bool:
         """Whether the dataset is read as a JSON file: by its ending, or because it is a file that is not Parquet."""
-        return self.path.suffix in JSON or (self.path.is_file() and self.path.suffix != ".parquet")
+        return self.path.suffix in JSON or (self.path.is_file() and not self.is_parquet)
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether the dataset is a Parquet file, by its ending."""
+        return self.path.suffix.lower() == ".parquet"
 
     @property
     def folder(self) -> Path | None:
@@ -254,7 +273,7 @@ def _rows_of(batches: Iterable[Mapping[str, list[Any]]]) -> Iterator[dict[str, A
 
 
 def read_batches(
-    written: str, names: Collection[str], needed: Collection[str] = (), kind: str = ""
+    written: str, names: Collection[str], needed: Collection[str], kind: str
 ) -> Iterator[dict[str, list[Any]]]:
     """Read columns of a dataset that is no file of JSON, some rows at a time.
 
@@ -265,33 +284,31 @@ def read_batches(
         kind: what has these columns, for messages.
     """
     source = Source.of(written)
-    is_plain = source.path.suffix == ".parquet" and source.split is None
-    if is_plain:
-        with parquet(source.path) as opened:
-            schema = opened.schema_arrow
-            rows = opened.metadata.num_rows
+    if source.is_parquet and source.split is None:
+        with parquet(source.path) as file:
+            schema = file.schema_arrow
+            rows = file.metadata.num_rows
         if not rows:
             raise ValueError(f"{written} holds no rows.")
-        present = schema.names
+        _check_columns(schema.names, needed, written, kind)
+        columns = [name for name in names if name in schema.names]
+        texts = [name for name in columns if str(schema.field(name).type) == "string"]
+        opened = parquet(source.path, dictionaries=texts)
+        batches = opened.iter_batches(ROWS_AT_ONCE, columns=columns)
     else:
         dataset = read_rows(written)
-        present = dataset.column_names
+        _check_columns(dataset.column_names, needed, written, kind)
+        columns = [name for name in names if name in dataset.column_names]
+        batches = dataset.select_columns(columns).with_format("arrow").iter(ROWS_AT_ONCE)
+    return _cells_of_batches(batches, source.name)
+
+
+def _check_columns(present: Collection[str], needed: Collection[str], written: str, kind: str) -> None:
     missing = set(needed) - set(present)
     if missing:
         raise ValueError(
             f"The dataset {written} has no column {' or '.join(sorted(missing))}; expected {kind}."
         )
-    columns = [name for name in names if name in present]
-    if is_plain:
-        return _batches_of_file(source, columns, schema)
-    batches = dataset.select_columns(columns).with_format("arrow").iter(ROWS_AT_ONCE)
-    return _cells_of_batches(batches, source.name)
-
-
-def _batches_of_file(source: Source, columns: Sequence[str], schema: Any) -> Iterator[dict[str, list[Any]]]:
-    texts = [name for name in columns if str(schema.field(name).type) == "string"]
-    opened = parquet(source.path, dictionaries=texts)
-    return _cells_of_batches(opened.iter_batches(ROWS_AT_ONCE, columns=columns), source.name)
 
 
 def _cells_of_batches(batches: Iterable[Any], name: str) -> Iterator[dict[str, list[Any]]]:
@@ -368,7 +385,7 @@ def _load(source: Source) -> Any:
     import datasets
 
     path = source.path
-    if path.suffix == ".parquet":
+    if source.is_parquet:
         parquet(path).close()
         with damaged(path, PARQUET):
             return datasets.load_dataset("parquet", data_files=escape(str(path)))

@@ -25,7 +25,7 @@ class Fields:
     @property
     def form(self) -> str:
         """The parallel form that the row is of; "" for the original."""
-        return str(self.values.get("form") or "")
+        return self.text_or_none("form") or ""
 
     def whole(self, name: str) -> int:
         """Return a whole number that a column of 64 bits holds, or the number of its digits, as in a csv."""
@@ -51,9 +51,13 @@ class Fields:
         return value or None
 
     def one_of(self, name: str, known: Collection[str]) -> str:
-        value: Any = self.values.get(name)
-        if tuple(known) == YES_NO:
-            value = as_word(value, any_case=True)
+        return self._known(name, self.values.get(name), known)
+
+    def yes_or_no(self, name: str) -> str:
+        """Return "yes" or "no", however it is written: "Yes", True, or 1."""
+        return self._known(name, as_word(self.values.get(name), any_case=True), YES_NO)
+
+    def _known(self, name: str, value: Any, known: Collection[str]) -> str:
         if not isinstance(value, str) or value not in known:
             names = ", ".join(repr(word) for word in known)
             raise self.wrong(name, f"one of {names}")

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from halluscope.files.opening import json_rows, read_json
+from halluscope.files.opening import parse, read_text, rows_of
 from halluscope.reading.coco import read_annotations
 from halluscope.reading.datasets import Source, in_stats, read_columns, read_once
 from halluscope.reading.fields import Fields
-from halluscope.reading.tables import Located, numbered
+from halluscope.reading.tables import Located, is_one_object, numbered
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Vocabulary
 
@@ -77,10 +77,12 @@ def _located(sources: Sequence[str], vocabulary: Vocabulary | None) -> Iterator[
         source = Source.of(written)
         if not source.is_json:
             yield from _of_dataset(written, source.path, vocabulary)
-        elif source.name.endswith((".jsonl", ".jsonl.gz")):
-            yield from json_rows(source.path)
+            continue
+        text = read_text(source.path)
+        if is_one_object(text):
+            yield from _of_object(source.path, text, vocabulary)
         else:
-            yield from _of_json(source.path, vocabulary)
+            yield from rows_of(text, str(source.path))
 
 
 def _of_dataset(written: str, folder: Path, vocabulary: Vocabulary | None) -> Iterator[Located]:
@@ -96,13 +98,12 @@ def _of_dataset(written: str, folder: Path, vocabulary: Vocabulary | None) -> It
         yield f"{written}, row {number}", row
 
 
-def _of_json(path: Path, vocabulary: Vocabulary | None) -> Iterator[Located]:
-    """Yield the rows of a file in COCO's format, or of a file of image id -> class names."""
-    content = read_json(path, _unless_annotation)
-    if not isinstance(content, dict):
-        raise ValueError(
-            f"{path} holds a {type(content).__name__}; expected image id -> class names, or COCO's format."
-        )
+def _of_object(path: Path, text: str, vocabulary: Vocabulary | None) -> Iterator[Located]:
+    """Yield the rows of a file in COCO's format, of a file of image id -> class names, or of a file of one row."""
+    content = parse(text, str(path), _unless_annotation)
+    if all(name in content for name in NEEDED):
+        yield str(path), content
+        return
     if "annotations" not in content:
         for key, names in content.items():
             yield f"{path}, {key!r:.80}", {"image_id": key, "objects": names}
@@ -130,12 +131,13 @@ def _read(row: Any, where: str, number: int) -> ImageObjects:
         raise ValueError(
             f"{where}: expected image_id and objects, a list of class names; got {short_repr(row, 120)}."
         )
+    values = Fields(row, where)
     return ImageObjects(
-        image_id=Fields(row, where).whole("image_id"),
+        image_id=values.whole("image_id"),
         objects=row["objects"],
-        file_name=str(row.get("file_name") or ""),
-        prompt=str(row.get("prompt") or ""),
-        form=str(row.get("form") or ""),
+        file_name=values.text_or_none("file_name") or "",
+        prompt=values.text_or_none("prompt") or "",
+        form=values.form,
     )
 
 

@@ -22,6 +22,8 @@ _USUAL_NAME = re.compile(
     re.IGNORECASE,
 )
 
+_FIRST_LINE = re.compile(r"[^\r\n]+")
+
 # How many rows are compared with the header where its separator is in doubt
 COMPARED = 200
 
@@ -35,7 +37,10 @@ def separator_of(text: str, ending: str, where: str) -> str:
     usual = COMMA
     if ending == ".tsv":
         usual = TAB
-    header = _first_line(text)
+    first_line = _FIRST_LINE.search(text)
+    if first_line is None:
+        return usual
+    header = first_line[0]
     in_header = []
     for separator in NAMES:
         if len(_cells(header, separator)) > 1:
@@ -64,12 +69,6 @@ def separator_of(text: str, ending: str, where: str) -> str:
         f"The header of {where} holds {names}: {short_repr(header, 120)}; expected one of them between the names of "
         "the columns. Save the table again, with commas as .csv or with tabs as .tsv."
     )
-
-
-def _first_line(text: str) -> str:
-    for line in text.lstrip("\r\n").splitlines():
-        return line
-    return ""
 
 
 def _cells(line: str, separator: str) -> list[str]:

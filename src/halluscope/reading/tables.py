@@ -33,13 +33,16 @@ Located = tuple[str, Any]
 
 # How many rows of a Parquet file are unpacked together; few, because a long text may be stored once for many
 # rows
-ROWS_AT_ONCE = 64
+UNPACKED_AT_ONCE = 64
 
 # The most rows that a spreadsheet can have
 MOST_ROWS = 2**20
 
 # Matches the name of a column; no id in our datasets looks like this
 _COLUMN = re.compile(r"[a-z]+(?:_[a-z]+)*")
+
+# What an object has per id: a text, an object, a label that is true or false, or null where there is no response
+BY_ID = (str, dict, bool, type(None))
 
 # The columns for the keys and the values of an object of id -> text
 KEY = "id"
@@ -74,7 +77,7 @@ def _rows_of_kind(file: Readable, choices: Choices) -> Iterator[Located]:
     """Return the rows of a file, whose name's ending says what kind it is, if nothing else does."""
     kind = choices.kind or ending(file)
     if kind in (".csv", ".tsv"):
-        return _separated(file, choices)
+        return _separated(file, kind, choices)
     if kind == ".parquet":
         return _parquet(file)
     if kind == ".xlsx":
@@ -84,16 +87,11 @@ def _rows_of_kind(file: Readable, choices: Choices) -> Iterator[Located]:
 
 def _json(file: Readable, choices: Choices) -> Iterator[Located]:
     text = read_text_to_cut(file) if choices.cut_ends else read_text(file)
-    start = after_gap(text)
-    end = text.find("\n", start)
-    is_one_line = end < 0 or after_gap(text, end) == len(text)
-    # one object a line: the first ends in a brace, or the second begins with one
-    is_one_per_line = text[start:end].rstrip().endswith("}") or text.startswith("{", end + 1)
-    if not text.startswith("{", start) or (is_one_per_line and not is_one_line):
+    if not is_one_object(text):
         yield from rows_of(text, str(file), choices.cut_ends)
         return
     where = str(file)
-    if is_one_line:
+    if _is_one_line(text):
         where += ", line 1"
     limits.check("rows", text.count(":"), where)  # at least as many colons as ids
     content = parse(text, where)
@@ -103,10 +101,28 @@ def _json(file: Readable, choices: Choices) -> Iterator[Located]:
         yield where, content
 
 
+def is_one_object(text: str) -> bool:
+    """Whether a text of JSON is one object, and neither a list nor an object per line."""
+    start = after_gap(text)
+    if not text.startswith("{", start):
+        return False
+    if _is_one_line(text):
+        return True
+    # where each line has an object, the first ends in a brace, or the second begins with one
+    end = text.index("\n", start)
+    return not text[start:end].rstrip().endswith("}") and not text.startswith("{", end + 1)
+
+
+def _is_one_line(text: str) -> bool:
+    """Whether a text has only one line that is not empty."""
+    end = text.find("\n", after_gap(text))
+    return end < 0 or after_gap(text, end) == len(text)
+
+
 def _is_by_id(content: Mapping[str, Any]) -> bool:
-    """Whether an object has a text, a list of one, or an object per id: no key looks like a column's name."""
+    """Whether an object has a value of `BY_ID`, or a list of one, per id: no key looks like a column's name."""
     for key, value in content.items():
-        if type(_single(value)) not in (str, dict) or _COLUMN.fullmatch(key):
+        if type(_single(value)) not in BY_ID or _COLUMN.fullmatch(key):
             return False
     return len(content) > 0
 
@@ -149,12 +165,14 @@ def by_id(content: Mapping[Any, Any], where: str) -> Iterator[Located]:
         yield f"{where}, {key!r:.80}", row
 
 
-def _separated(file: Readable, choices: Choices) -> Iterator[Located]:
+def _separated(file: Readable, kind: str, choices: Choices) -> Iterator[Located]:
     text = read_text(file)
-    separator = separator_of(text, ending(file), str(file))
+    separator = separator_of(text, kind, str(file))
     table = cells(text, str(file), separator)
     names = next(table, [])
     _check_header(names, file)
+    # how many stand above this one; at the end of a table, where Excel writes some, they are none
+    empty_rows = 0
     for number, row in enumerate(_to_cut(table, str(file), choices.cut_ends), 1):
         where = f"{file}, row {number}"
         if len(row) != len(names):
@@ -166,6 +184,12 @@ def _separated(file: Readable, choices: Choices) -> Iterator[Located]:
                 raise error
             choices.cut_ends.leave_out(where, separator.join(row), error, "a whole row")
             return
+        if len(row) > 1 and not any(row):
+            empty_rows += 1
+            continue
+        for empty_row in range(number - empty_rows, number):
+            yield f"{file}, row {empty_row}", dict.fromkeys(names, "")
+        empty_rows = 0
         yield where, dict(zip(names, row, strict=True))
 
 
@@ -254,7 +278,9 @@ def _parquet(file: Readable) -> Iterator[Located]:
     number = 0
     size = 0  # of the texts and bytes so far
     with damaged(file, PARQUET):
-        for batch in parquet(file, io.BytesIO(read_bytes(file))).iter_batches(ROWS_AT_ONCE):
+        opened = parquet(file, io.BytesIO(read_bytes(file)))
+        ranges = _named_ranges(opened)
+        for batch in opened.iter_batches(UNPACKED_AT_ONCE):
             batch_rows = batch.to_pylist()
             for row in batch_rows:
                 for cell in row.values():
@@ -262,8 +288,23 @@ def _parquet(file: Readable) -> Iterator[Located]:
                         size += len(cell)
             limits.check("unpacked", size, str(file))
             for row in batch_rows:
+                for name, values in ranges.items():
+                    row[name] = values[number]
                 number += 1
                 yield f"{file}, row {number}", row
+
+
+def _named_ranges(opened: Any) -> dict[str, range]:
+    """Return the columns of ids in even steps that pandas made its index: it writes only their ends and their step."""
+    metadata = opened.schema_arrow.pandas_metadata or {}
+    ranges = {}
+    for column in metadata.get("index_columns", []):
+        if not isinstance(column, dict) or column.get("kind") != "range" or not column.get("name"):
+            continue
+        values = range(column["start"], column["stop"], column["step"])
+        if len(values) == opened.metadata.num_rows:
+            ranges[column["name"]] = values
+    return ranges
 
 
 def parquet(file: Readable, content: Any = None, dictionaries: Sequence[str] = ()) -> Any:
@@ -309,7 +350,12 @@ def _spreadsheet(file: Readable, choices: Choices) -> Iterator[Located]:
         sheet = sheet_of(workbook, str(file), choices.sheet, choices.holds)
         header = header_of(sheet)
         _check_header(header, file)
-        lines = sheet.iter_rows(min_row=2, max_col=max(1, len(header)), values_only=True)
+        below = {"min_row": 2, "max_col": max(1, len(header)), "values_only": True}
+        lines = sheet.iter_rows(**below)
+        if _has_formulas(data):
+            with_formulas = load_workbook(data, read_only=True, keep_links=False)[sheet.title]
+            with_formulas.reset_dimensions()
+            lines = _with_texts(header, lines, with_formulas.iter_rows(**below))
         for number, row in enumerate(lines, 2):
             if number > MOST_ROWS:
                 raise BuildError(
@@ -320,6 +366,29 @@ def _spreadsheet(file: Readable, choices: Choices) -> Iterator[Located]:
                 for name, cell in zip(header, row, strict=False):
                     cells_of_row[name] = _cell(name, cell)
                 yield f"{file}, row {number}", cells_of_row
+
+
+def _has_formulas(data: io.BytesIO) -> bool:
+    """Whether a sheet of an xlsx file has a formula."""
+    with zipfile.ZipFile(data) as archive:
+        for name in archive.namelist():
+            if name.startswith("xl/worksheets/") and re.search(b"<f[ >]", archive.read(name)):
+                return True
+    return False
+
+
+def _with_texts(
+    header: Sequence[str], lines: Iterable[Any], lines_with_formulas: Iterable[Any]
+) -> Iterator[list[Any]]:
+    """Yield rows with the texts that begin with "=": pandas writes them as formulas, without a value or with 0."""
+    for cells_of_row, formulas in zip(lines, lines_with_formulas, strict=True):
+        row = list(cells_of_row)
+        for place, (column, formula) in enumerate(zip(header, formulas, strict=False)):
+            cell = row[place]
+            has_no_value = cell is None or (cell == 0 and not isinstance(cell, bool))
+            if has_no_value and isinstance(formula, str) and not _is_id(column):
+                row[place] = formula
+        yield row
 
 
 def _check_archive(data: io.BytesIO, where: str) -> None:
@@ -337,12 +406,16 @@ def _check_archive(data: io.BytesIO, where: str) -> None:
             )
 
 
+def _is_id(column: str) -> bool:
+    return column.endswith(("id", "index"))
+
+
 def _cell(column: str, cell: Any) -> Any:
     """Return a spreadsheet's cell: "" for an empty cell, and a number as the text that it shows, unless it is an id."""
     if cell is None:
         return ""
     is_number = isinstance(cell, int | float) and not isinstance(cell, bool)
-    if not is_number or column.endswith(("id", "index")):
+    if not is_number or _is_id(column):
         return cell
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))

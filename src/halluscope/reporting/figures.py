@@ -7,7 +7,7 @@ Figures 6 and 7. matplotlib is imported when the first one is drawn.
 import math
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from io import BytesIO
@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.benchmark import HIGHER, LOWER, Benchmark
+from halluscope.benchmark import Benchmark
 from halluscope.errors import needs
 from halluscope.files.writing import new_folder
 from halluscope.reporting.page import content
 from halluscope.reporting.report_items import FOUND, HALLUCINATED, MISSED, Item, Shown
-from halluscope.reporting.tables import Values, is_defined
+from halluscope.reporting.tables import ARROWS, Values, is_defined
 from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import correlations
@@ -43,6 +43,7 @@ WIDTH = 6.4  # of a figure, in inches
 PAGE_WIDTH = 4.6  # of a figure on a page, so that its letters can be read on a phone
 ROW, POINT = 0.15, 0.08  # heights of a row, and of each model's point in it, in inches
 AROUND = 0.9  # the height of all around the rows
+LEGEND_LINE = 0.2  # the height of a line of names, after the first
 APART = 0.72  # the share of a row's height in which its points are drawn
 
 LONGEST = 32  # characters of a name; a longer one is cut in the middle
@@ -200,6 +201,7 @@ def of_scores(
                 points = [point_of(model.scores, name) for name in names.values()]
                 _draw_row_points(panel, number, len(best), points)
             _label_rows(panel, list(names))
+        for panel in axes[:, 0]:  # once all is drawn, which widens the scale that they share
             _scale(panel.xaxis, not is_points)
         _add_legend(figure, best)
     return Figure(
@@ -227,8 +229,7 @@ def _is_known(models: Sequence[Shown], score: str) -> bool:
 
 
 def _labelled(benchmark: Benchmark, score: str) -> str:
-    arrow = {HIGHER: " ↑", LOWER: " ↓", None: ""}
-    return score + arrow[benchmark.direction(score)]
+    return score + ARROWS[benchmark.direction(score)]
 
 
 def point_of(result: Values, score: str) -> Point:
@@ -401,7 +402,7 @@ def of_places(models: Sequence[Shown]) -> Figure | None:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ModelInTwo:
     """A model in two benchmarks."""
 
     name: str
@@ -419,7 +420,7 @@ class Axis:
     is_lower_better: bool = False
 
 
-def of_two_benchmarks(first: Axis, second: Axis, models: Sequence[Compared]) -> Figure:
+def of_two_benchmarks(first: Axis, second: Axis, models: Sequence[ModelInTwo]) -> Figure:
     """Draw models as points in a plane; and if both scores are shares, as lines from one to the other.
 
     Raises:
@@ -446,6 +447,8 @@ def of_two_benchmarks(first: Axis, second: Axis, models: Sequence[Compared]) -> 
     caption = (
         f"The {len(models)} models that have both scores; Spearman's rank correlation is {spearman:.3f}. "
     )
+    if len(models) > MOST_MODELS:
+        caption += f"After {MOST_MODELS} models, colours and markers are those of the first ones again. "
     if first.is_lower_better != second.is_lower_better:
         caption += "It is negative where both rank alike, since of one of the scores a lower one is better. "
     return Figure(
@@ -456,7 +459,7 @@ def of_two_benchmarks(first: Axis, second: Axis, models: Sequence[Compared]) -> 
     )
 
 
-def _draw_plane(panel: Any, first: Axis, second: Axis, models: Sequence[Compared]) -> None:
+def _draw_plane(panel: Any, first: Axis, second: Axis, models: Sequence[ModelInTwo]) -> None:
     for number, model in enumerate(models):
         x = model.first
         y = model.second
@@ -472,7 +475,7 @@ def _draw_plane(panel: Any, first: Axis, second: Axis, models: Sequence[Compared
     _scale(panel.yaxis, not second.is_points)
 
 
-def _draw_changes(panel: Any, first: Axis, second: Axis, models: Sequence[Compared]) -> None:
+def _draw_changes(panel: Any, first: Axis, second: Axis, models: Sequence[ModelInTwo]) -> None:
     for number, model in enumerate(models):
         _draw_line(panel, number, np.array([0.0, 1.0]), [model.first, model.second])
     left = f"{first.benchmark}\n{first.score}"
@@ -506,18 +509,48 @@ def short(name: str) -> str:
     return f"{line[: LONGEST - KEPT - 3]}...{line[-KEPT:]}"
 
 
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return foreign names as `short` does; of those that would look alike, the common beginning is cut instead.
+
+    >>> short_names(["one-long-name-of-a-model-7b" + "-greedy" * 5, "one-long-name-of-a-model-13b" + "-greedy" * 5])
+    ['...-of-a-model-7b-greedy-gree...', '...-of-a-model-13b-greedy-gre...']
+    """
+    alike: dict[str, set[str]] = {}
+    for name in names:
+        alike.setdefault(short(name), set()).add(one_line(name))
+    cut_names = []
+    for name in names:
+        cut = short(name)
+        if len(alike[cut]) > 1:
+            begin = max(0, _same_at_start(alike[cut]) - KEPT)
+            cut = f"...{one_line(name)[begin:]}"
+        if len(cut) > LONGEST:
+            cut = f"{cut[: LONGEST - 3]}..."
+        cut_names.append(cut)
+    return cut_names
+
+
+def _same_at_start(texts: Collection[str]) -> int:
+    """Return how many characters texts have in common at their start."""
+    count = 0
+    for characters in zip(*texts, strict=False):
+        if len(set(characters)) > 1:
+            break
+        count += 1
+    return count
+
+
 def _about(best: Sequence[Shown], models: Sequence[Shown]) -> str:
     """Say what a reader must know of the models that are drawn; "" if all are, and have the same rows."""
     remark = ""
+    names = short_names([model.name for model in best])
     if len(best) < len(models):
-        names = ", ".join(one_line(model.name, 80) for model in best)
-        remark += f" Of {len(models)} models, these are drawn: {names}."
+        remark += f" Of {len(models)} models, these are drawn: {', '.join(names)}."
     rows = set()
     sizes = []
-    for model in best:
+    for name, model in zip(names, best, strict=True):
         ids = frozenset(item.id for item in model.items)
         rows.add(ids)
-        name = one_line(model.name, 80)
         sizes.append(f"{name} {len(ids):,}")
     if len(rows) > 1:
         remark += f" The models have different rows: {', '.join(sizes)}."
@@ -609,22 +642,22 @@ def _scale(axis: Any, is_share: bool = True, ticks: int = 4) -> None:
         axis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
 
 
-def _add_legend(figure: Any, models: Sequence[Shown | Compared]) -> None:
-    """Say which marker is which model, if there are several."""
+def _add_legend(figure: Any, models: Sequence[Shown | ModelInTwo]) -> None:
+    """Say which marker is which model, if there are several; the figure becomes higher by the lines of names."""
     from matplotlib.lines import Line2D
 
     if len(models) < 2:
         return
-    markers = []
-    names = []
-    for number, model in enumerate(models):
-        markers.append(Line2D([], [], linestyle="none", **_look(number)))
-        names.append(short(model.name))
+    markers = [Line2D([], [], linestyle="none", **_look(number)) for number in range(len(models))]
+    names = short_names([model.name for model in models])
     longest = len(max(names, key=len))
+    in_a_line = LINE // (longest + 5)
+    lines = math.ceil(len(names) / in_a_line)
+    figure.set_figheight(figure.get_figheight() + LEGEND_LINE * (lines - 1))
     figure.legend(
         markers,
         names,
         loc="outside upper left",
-        ncols=LINE // (longest + 5),
+        ncols=in_a_line,
         handletextpad=0.2,
     )

@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from shutil import get_terminal_size
 from typing import Any
 
@@ -19,7 +19,7 @@ FORMATS = (TABLE, CSV, MARKDOWN, LATEX, JSON)
 WIDEST = 80  # characters in a line of a text table, unless the terminal tells its width
 NARROWEST = 40
 GAP, PADDING = 2, 2  # characters between its columns, and those that tabulate adds to a column's name
-LONGEST = 40  # characters of a name in a text table; a longer one is cut in the middle
+LONGEST = 40  # characters of a text in a text table; a longer one is cut in the middle
 
 # A spreadsheet takes a text that begins with one of these for a formula, unless an apostrophe is before it.
 FORMULA = "=+-@＝＋－＠"
@@ -152,12 +152,19 @@ def _transposed(lines: Sequence[Sequence[Any]]) -> list[list[Any]]:
 # Text
 
 
+def is_too_wide(table: Table) -> bool:
+    """Whether a terminal has no room for a table, upright or turned, so that each LVLM becomes a block of its own."""
+    lines = _text_lines(with_intervals(table), intervals=False)
+    return not _fits(lines) and not _fits(_transposed(lines))
+
+
 def _text_table(table: Table, intervals: bool) -> str:
-    as_shown = upright(table)
-    lines = _lines(as_shown.header, as_shown.rows, lambda cell: _text_cell(cell, intervals))
+    lines = _text_lines(table, intervals)
     transposed = _transposed(lines)
-    if table.turned or not table.ranked or _fits(lines):
-        blocks = [aligned(lines[1:], lines[0], as_shown.left)]
+    if table.turned:
+        blocks = [aligned(lines[1:], lines[0])]
+    elif not table.ranked or _fits(lines):
+        blocks = [aligned(lines[1:], lines[0], table.left)]
     elif _fits(transposed):
         blocks = [aligned(transposed[1:], transposed[0])]
     else:
@@ -168,7 +175,31 @@ def _text_table(table: Table, intervals: bool) -> str:
     return "\n\n".join(title + block for block in blocks)
 
 
-def _text_cell(cell: Cell, intervals: bool) -> str:
+def _text_lines(table: Table, intervals: bool) -> list[list[str]]:
+    """Return the cells of a table as it is shown, the header first."""
+    as_shown = upright(table)
+    names = list(as_shown.header)
+    for row in as_shown.rows:
+        names += [str(cell) for cell in row[: as_shown.left]]
+    whole = _alike_when_cut(names)
+    return _lines(as_shown.header, as_shown.rows, lambda cell: _text_cell(cell, intervals, whole))
+
+
+def _alike_when_cut(names: Iterable[str]) -> set[str]:
+    """Return the names that nobody could tell apart if they were cut."""
+    by_cut: dict[str, set[str]] = {}
+    for name in names:
+        line = one_line(name)
+        by_cut.setdefault(_cut(line), set()).add(line)
+    alike: set[str] = set()
+    for lines in by_cut.values():
+        if len(lines) > 1:
+            alike |= lines
+    return alike
+
+
+def _text_cell(cell: Cell, intervals: bool, whole: Collection[str]) -> str:
+    """Return a cell; a long text is cut, unless it is one of those that stay whole."""
     if cell is None:
         return "-"
     text = one_line(cell)
@@ -176,6 +207,12 @@ def _text_cell(cell: Cell, intervals: bool) -> str:
         if intervals and cell.interval:
             return f"{text} ({cell.interval})"
         return text
+    if text in whole:
+        return text
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
     if len(text) <= LONGEST:
         return text
     half = LONGEST // 2
@@ -201,7 +238,10 @@ def _blocks(lines: Sequence[Sequence[str]]) -> list[str]:
         block += rows
         turned = _transposed(block)
         name = rows[0][0]
-        blocks.append(f"{name}\n{aligned(turned[2:], turned[1])}")
+        scores = aligned(turned[2:], turned[1])
+        if not scores:  # a single one has no others below it
+            scores = "  ".join(turned[1])
+        blocks.append(f"{name}\n{scores}")
     return blocks
 
 
@@ -373,8 +413,9 @@ _LONGEST_SCORE_NAME = 50
 
 def _latex_table(table: Table, intervals: bool) -> str:
     r"""Return a table for `\usepackage{booktabs}`."""
-    lines = _lines((), table.rows, lambda cell: _latex_cell(cell, intervals))
-    lines[0] = [_latex_head(name) for name in table.header]
+    lines = [[_latex_head(name) for name in table.header]]
+    for row in table.rows:
+        lines.append([_latex_cell(cell, intervals) for cell in row])
     left = table.left
     if table.turned:
         lines = _transposed(lines)

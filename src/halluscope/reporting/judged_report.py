@@ -28,7 +28,7 @@ LONGEST_REPLY = 400  # how many of a reply in which nothing can be read
 
 
 @dataclass(frozen=True)
-class Shown:
+class Display:
     """How a criterion's value is shown."""
 
     label: str
@@ -48,7 +48,7 @@ class JudgedReport(ScoresReport):
     """How a benchmark's results and rows are shown."""
 
     metric: Judged
-    criteria: Mapping[str, Shown]
+    criteria: Mapping[str, Display]
     notes: Mapping[str, str] = {}  # text of a verdict -> its label
     known: Mapping[str, str] = {}  # column of a row that helps to check a verdict -> its label
     parts: Mapping[str, str] = {}  # what a row is a part of, by its column
@@ -119,7 +119,7 @@ class JudgedReport(ScoresReport):
                 kind = "open"
             yield Fact(display.label, [(words, kind)])
 
-    def words(self, criterion: Criterion, display: Shown, value: Any) -> str:
+    def words(self, criterion: Criterion, display: Display, value: Any) -> str:
         """Return what a criterion's value is called."""
         if value is None:
             return display.missing

@@ -14,7 +14,7 @@ from halluscope import registry
 from halluscope.benchmark import Benchmark, Dataset
 from halluscope.reporting import public_files
 from halluscope.reporting.published_table import PublishedRow, PublishedTable
-from halluscope.reporting.tables import Cell, Named, Number, Table, plain, scored
+from halluscope.reporting.tables import Cell, Named, Table, scored
 from halluscope.signature import keys_of
 
 # The head of the column with the names of published rows, and the key of their source in JSON.
@@ -124,17 +124,11 @@ def table(paper: Published, benchmark: Benchmark) -> Table:
         for column in columns:
             value = scores.get(column)
             is_points = benchmark.is_points(column)
-            row.append(_cell(value, is_points))
+            row.append(scored(value, is_points))
         rows.append(row)
     header = [HEAD]
     header.extend(columns)
     return Table("published", header, rows, of=heading(paper))
-
-
-def _cell(value: float | None, is_points: bool) -> Number:
-    if isinstance(value, int):  # a count, such as a length, is printed as the paper prints it
-        return plain(value, "d")
-    return scored(value, is_points)
 
 
 def computed(benchmark: Benchmark, results: Named) -> Table | None:

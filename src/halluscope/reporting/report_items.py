@@ -1,6 +1,7 @@
 """What is shown of a run: each row as one item, in one form for every benchmark.
 
-A package's `view` makes items of its rows; the page, the figures and a notebook show the items, and know no benchmark.
+A benchmark's module `report` makes items of its rows; the page, the figures and a notebook show them, and know no
+benchmark.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -80,7 +81,7 @@ class Shown(NamedTuple):
     votes: NDArray[np.int8] | None = None
 
 
-# For views
+# For the benchmarks' modules `report`
 
 
 def judged_texts(rows: Iterable[Mapping[str, Any]], options: Mapping[str, Any]) -> Sequence[str]:
@@ -115,7 +116,7 @@ def verdicts_differ(row: Mapping[str, Any]) -> bool:
     return False
 
 
-# For views that mark words
+# For those that mark words
 
 KIND_OF: Mapping[str, Kind] = {FOUND: "good", HALLUCINATED: "bad"}  # of a class that was mentioned
 
@@ -197,7 +198,7 @@ def badness(wrong: Sequence[Any], missed: Sequence[Any] = ()) -> float:
     return len(wrong) + len(missed) / (1 + len(missed))
 
 
-# For views of yes/no questions
+# For those of yes/no questions
 
 
 def answer_kind(answer: str | None, right: str) -> Kind:

@@ -36,8 +36,11 @@ def read_results(path: Path) -> dict[str, Values]:
 
 def score(result: Values, name: str) -> float:
     """Return a score of a result; "corrected/f0.5_cls" names a nested one. NaN if it is undefined."""
-    value = dict(flat(result)).get(name, "")
-    if value is None or value != value:
+    scores = dict(flat(result))
+    if name in scores and scores[name] is None:
+        return math.nan
+    value = scores.get(name)
+    if isinstance(value, float) and math.isnan(value):
         return math.nan
     if not (isinstance(value, float) or is_id(value)):
         known = [score for score, number in result.items() if isinstance(number, float)]

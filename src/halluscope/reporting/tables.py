@@ -5,12 +5,15 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
-from halluscope.benchmark import LOWER, Benchmark
+from halluscope.benchmark import HIGHER, LOWER, Benchmark
 from halluscope.signature import keys_of
 
 OTHER = "*"  # marks a number of rows that are not the rows of the first result
 
 FEWEST = 30  # how many rows a result must be about for its intervals to stand in tables
+
+# What follows a score's name to say which direction is better
+ARROWS = {HIGHER: " \u2191", LOWER: " \u2193", None: ""}
 
 BEST = "best"  # a key added to a result: the score that is highlighted, since it is better than each other model's
 
@@ -92,7 +95,9 @@ def plain(value: float | None, form: str = ".3f") -> Number:
 
 
 def scored(value: float | None, is_points: bool, ends: Sequence[float] = ()) -> Number:
-    """Return a score, printed in percent, or with three decimals if it counts points."""
+    """Return a score, printed in percent, or with three decimals if it counts points; a whole number is a count."""
+    if isinstance(value, int):
+        return Number(value, "d", ends)
     return Number(value, ".3f" if is_points else ".1%", ends)
 
 
@@ -330,7 +335,7 @@ def finite(value: Any) -> Any:
     return value
 
 
-# What a data file declares of a report
+# A sentence with a result's values
 
 
 class _Share(float):

@@ -8,7 +8,7 @@ from halluscope.reporting.report_items import HALLUCINATED, MISSED, Item, Shown
 from halluscope.reporting.tables import Cell, Table
 from halluscope.sanitize import one_line
 
-LONGEST_NAME = 80  # characters of a model's name
+LONGEST_NAME = 500  # characters of a model's name, which may be the path of its run
 LONGEST_QUESTION = 500
 
 HEADER = ("benchmark", "model", "id", "image", "question", "response", "errors", "invented", MISSED)

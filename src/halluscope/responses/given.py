@@ -65,9 +65,8 @@ def source_of(responses: Given) -> Source:
         return Source(name, source.files, rows=source.rows)
     if isinstance(responses, Mapping):
         return Source(rows=[row for _, row in tables.by_id(responses, "responses")])
-    if hasattr(responses, "to_dict") and hasattr(responses, "columns"):  # a pandas DataFrame
-        _check_once(list(responses.columns))
-        return Source(rows=responses.to_dict("records"))
+    if hasattr(responses, "reset_index"):
+        return Source(rows=_rows_of_pandas(responses))
     if isinstance(responses, str | Path):
         name, equals, parts = str(responses).partition("=")
         if equals and name and not is_there(str(responses)):
@@ -83,6 +82,19 @@ def source_of(responses: Given) -> Source:
     ):
         rows.append({TEXTS[0]: entry} if isinstance(entry, str) else entry)
     return Source(rows=rows)
+
+
+def _rows_of_pandas(table: Any) -> list[dict[str, Any]]:
+    """Return the rows of a DataFrame, or of a Series of texts; an index with a name is a column too."""
+    if hasattr(table, "to_frame"):
+        table = table.to_frame(TEXTS[0])
+    columns = list(table.columns)
+    _check_once(columns)
+    index = [name for name in table.index.names if name is not None and name not in columns]
+    if index:
+        table = table.reset_index(index)
+    rows: list[dict[str, Any]] = table.to_dict("records")
+    return rows
 
 
 def _check_once(columns: Sequence[Any]) -> None:

@@ -7,7 +7,7 @@ from operator import attrgetter
 from string import ascii_uppercase
 
 from halluscope.benchmark import LOWER, Benchmark
-from halluscope.reporting.tables import ROWS, Cell, Notes, Number, Table, gap, plain, scored
+from halluscope.reporting.tables import ROWS, Cell, Notes, Number, Table, gap, plain, printed, scored
 from halluscope.runs.comparing import Compared, Comparison
 from halluscope.stats.paired import FEWEST
 
@@ -110,7 +110,7 @@ def verdict(pair: Compared, comparison: Comparison, benchmark: Benchmark) -> str
     if pair.better == first:
         worse = second
     is_points = benchmark.is_points(score)
-    amount = str(scored(abs(pair.by.value), is_points))
+    amount = printed(abs(pair.by.value), is_points)
     if not is_points:
         amount += " points"
     return f"{pair.better} is better than {worse}: {score} differs by {amount} ({p})"

@@ -10,15 +10,15 @@ from halluscope.errors import MissingExtra, RunError
 from halluscope.options import check_names
 from halluscope.reporting.figures import (
     Axis,
-    Compared,
     Figure,
+    ModelInTwo,
     Point,
     of_models,
     of_two_benchmarks,
     point_of,
 )
 from halluscope.reporting.tables import is_defined
-from halluscope.runs.page import all_shown
+from halluscope.runs.page import all_shown, by_own_name
 from halluscope.runs.run import Run, benchmark_of
 from halluscope.sanitize import one_line
 from halluscope.stats.correlation import FEWEST_MODELS
@@ -92,7 +92,7 @@ def _groups(runs: Mapping[str, Run]) -> dict[str, dict[str, Run]]:
     groups: dict[str, dict[str, Run]] = {}
     for name, run in runs.items():
         groups.setdefault(_measured(run), {})[name] = run
-    return groups
+    return {measured: by_own_name(group) for measured, group in groups.items()}
 
 
 def _measured(run: Run) -> str:
@@ -136,7 +136,7 @@ def _of_two(groups: Mapping[str, Mapping[str, Run]], scores: Sequence[str]) -> F
     for name, first in points[0].items():
         second = points[1].get(name)
         if second and is_defined(first.value) and is_defined(second.value):
-            models.append(Compared(name, first, second))
+            models.append(ModelInTwo(name, first, second))
     if len(models) < FEWEST_MODELS:
         names = ", ".join(one_line(model.name, 80) for model in models)
         raise RunError(

@@ -15,6 +15,7 @@ Whoever changes a file can also rewrite its checksum; `halluscope.runs.verifying
 
 import json
 import math
+import os
 import platform
 import re
 import shutil
@@ -79,7 +80,7 @@ MOST_ASKED = 5  # prompts that are noted
 
 FORM = 1  # the version of the folder's format; other versions are not read
 
-LONGEST_NAME = 100  # characters of a folder's name that come from the responses'
+LONGEST_NAME = 100  # bytes of a folder's name that come from the responses'; systems allow 255
 
 
 # Writing
@@ -102,7 +103,9 @@ def folder_names(runs: Iterable[Run]) -> list[str]:
     names = []
     known: set[str] = set()
     for run in runs:
-        stem = re.sub(r"[^\w.-]", "_", run.name)[:LONGEST_NAME].lstrip(".") or "responses"
+        safe = re.sub(r"[^\w.-]", "_", run.name)
+        cut = safe.encode()[:LONGEST_NAME].decode(errors="ignore")
+        stem = cut.lstrip(".") or "responses"
         name = stem
         number = 1
         while name.lower() in known:
@@ -296,7 +299,7 @@ def _path(folder: Path, file: str) -> str:
 
 
 def folders(paths: Sequence[str | Path]) -> list[Path]:
-    """Return the folders of runs: each of these folders that is a run, or the runs in it and in its folders."""
+    """Return the folders of runs: each of these folders that is a run, or the runs in it, however deep."""
     runs: list[Path] = []
     for path in paths:
         kind(
@@ -306,17 +309,31 @@ def folders(paths: Sequence[str | Path]) -> list[Path]:
             "a folder; several folders are arguments of their own, as in compare(a, b)",
         )
         folder = path_of(path)
-        if (folder / RUN).is_file():
-            runs.append(folder)
-            continue
-        files = list(folder.glob(f"*/{RUN}"))
-        files += folder.glob(f"*/*/{RUN}")
-        if not files:
+        inner = _runs_in(folder)
+        if not inner:
             raise RunError(
                 f"There is no run in {folder}; expected a folder that `halluscope score NAME ... --out FOLDER` wrote."
             )
-        for file in sorted(files):
-            runs.append(file.parent)
+        runs += inner
+    return runs
+
+
+def _runs_in(folder: Path) -> list[Path]:
+    """Return a folder if it is a run, or else the runs in it, sorted; a run without `run.json` is one too.
+
+    Hidden folders are left out: a run that another process is writing is in one.
+    """
+    runs = []
+    seen = set()  # a link may lead to a folder above it
+    for name, inner, files in os.walk(folder, followlinks=True):
+        place = os.path.realpath(name)
+        if place in seen:
+            inner.clear()
+        elif RUN in files or {SCORES, SUMS} <= set(files):
+            runs.append(Path(name))
+            inner.clear()
+        inner[:] = sorted(entry for entry in inner if not entry.startswith("."))
+        seen.add(place)
     return runs
 
 
@@ -348,10 +365,14 @@ def changed(folder: Path) -> Iterator[str]:
         raise RunError(
             f"{folder} holds {len(inner)} runs; expected one. Name one of them, such as {inner[0]}."
         )
+    if not (folder / SUMS).is_file():
+        yield f"{SUMS} is missing"
+        return
     try:
         lines = read_text(folder / SUMS).splitlines()
-    except (ValueError, FileNotFoundError) as error:
-        raise RunError(f"{folder} has no checksums: {error}") from error
+    except ValueError as error:
+        yield f"{SUMS} was changed: {error}"
+        return
     sums = {}
     is_whole = True
     for line in lines:

@@ -1,7 +1,7 @@
 """Makes a report's page from runs or from a metric's result.
 
-Scores side by side, differences, the papers' scores, figures, and each row as an item, by the view of the benchmark's
-package.
+Scores side by side, differences, the papers' scores, figures, and each row as an item, which the benchmark's module
+`report` makes.
 """
 
 import re
@@ -23,7 +23,7 @@ from halluscope.judging.cache import Record
 from halluscope.judging.verdicts import NOBODY
 from halluscope.judging.votes import FAILED, OTHER, VoteResult
 from halluscope.metric import Result
-from halluscope.reporting.figures import of_models, short
+from halluscope.reporting.figures import of_models, short_names
 from halluscope.reporting.formats import upright, with_intervals
 from halluscope.reporting.page.content import Book, Figure, Headline, Page, Picture
 from halluscope.reporting.page.pictures import pictures
@@ -132,10 +132,11 @@ def by_benchmark(runs: Mapping[str, Run]) -> dict[str, dict[str, Run]]:
     groups: dict[str, dict[str, Run]] = {}
     for name, run in runs.items():
         groups.setdefault(run.benchmark.name, {})[name] = run
-    return {benchmark: _by_own_name(group) for benchmark, group in groups.items()}
+    return {benchmark: by_own_name(group) for benchmark, group in groups.items()}
 
 
-def _by_own_name(runs: Mapping[str, Run]) -> dict[str, Run]:
+def by_own_name(runs: Mapping[str, Run]) -> dict[str, Run]:
+    """Return a benchmark's runs, each named after its responses unless several have one name."""
     own_names = Counter(run.name for run in runs.values())
     named = {}
     for name, run in runs.items():
@@ -352,24 +353,27 @@ def _verdict(compared: Comparison, benchmark: Benchmark, models: Sequence[Shown]
     pairs = with_the_best(compared, benchmark)
     if not pairs:
         return []
+    names = list(compared.of)
+    name_of = dict(zip(names, short_names(names), strict=True))
     lines = []
     if len(pairs) == 1:
-        names = {name: short(name) for name in pairs[0].names}
-        line = verdict(_renamed(pairs[0], names), compared, benchmark)
+        line = verdict(_renamed(pairs[0], name_of), compared, benchmark)
         lines.append(f"{line.removesuffix('.')}.")
     else:
-        lines += _best_of_several(pairs, compared, benchmark)
-    lines += _hidden(compared, benchmark, models)
+        lines += _best_of_several(pairs, compared, benchmark, name_of)
+    lines += _hidden(compared, benchmark, models, name_of)
     return lines
 
 
-def _renamed(pair: Compared, names: Mapping[str, str]) -> Compared:
+def _renamed(pair: Compared, name_of: Mapping[str, str]) -> Compared:
     first, second = pair.names
-    better = None if pair.better is None else names[pair.better]
-    return replace(pair, names=(names[first], names[second]), better=better)
+    better = None if pair.better is None else name_of[pair.better]
+    return replace(pair, names=(name_of[first], name_of[second]), better=better)
 
 
-def _best_of_several(pairs: Sequence[Compared], compared: Comparison, benchmark: Benchmark) -> list[str]:
+def _best_of_several(
+    pairs: Sequence[Compared], compared: Comparison, benchmark: Benchmark, name_of: Mapping[str, str]
+) -> list[str]:
     """Say which model is best, and than which ones it is better beyond chance."""
     score_name = pairs[0].score
     in_all = set(pairs[0].names)
@@ -380,13 +384,13 @@ def _best_of_several(pairs: Sequence[Compared], compared: Comparison, benchmark:
     better_than = []
     not_better_than = []
     for pair in pairs:
-        other = _other(pair, best)
+        other = name_of[_other(pair, best)]
         if pair.better == best:
-            better_than.append(short(other))
+            better_than.append(other)
         else:
-            not_better_than.append(short(other))
+            not_better_than.append(other)
     lines = [
-        f"{short(best)} has the best {score_name} of {len(pairs) + 1} models: "
+        f"{name_of[best]} has the best {score_name} of {len(pairs) + 1} models: "
         f"{printed(value, benchmark.is_points(score_name))}."
     ]
     if score_name in compared.untested:
@@ -414,7 +418,9 @@ F_SCORE = re.compile(r"f[\d.]+(.*)")
 MOST_HIDDEN = 3  # sentences on what F hides
 
 
-def _hidden(compared: Comparison, benchmark: Benchmark, models: Sequence[Shown]) -> list[str]:
+def _hidden(
+    compared: Comparison, benchmark: Benchmark, models: Sequence[Shown], name_of: Mapping[str, str]
+) -> list[str]:
     """Name precision and recall of models whose F is the same but for chance although these differ."""
     score_name = compared.scores[0].score
     match = F_SCORE.fullmatch(score_name)
@@ -435,7 +441,7 @@ def _hidden(compared: Comparison, benchmark: Benchmark, models: Sequence[Shown])
         texts = []
         for name in pair.names:
             texts.append(
-                f"{short(name)} has a precision of {percent(scores[name][precision])} and a recall of "
+                f"{name_of[name]} has a precision of {percent(scores[name][precision])} and a recall of "
                 f"{percent(scores[name][recall])}"
             )
         lines.append(f"{score_name} hides a difference: {', '.join(texts)}.")

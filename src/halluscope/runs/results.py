@@ -8,7 +8,7 @@ from halluscope.benchmark import SIGNATURE, Benchmark
 from halluscope.errors import RunError
 from halluscope.options import check_names, defaults
 from halluscope.reporting import published
-from halluscope.reporting.formats import LATEX, MARKDOWN, TABLE, written
+from halluscope.reporting.formats import LATEX, MARKDOWN, TABLE, is_too_wide
 from halluscope.reporting.tables import (
     BEST,
     FEWEST,
@@ -232,7 +232,7 @@ def _in_one_table(
 ) -> list[Table | Notes]:
     """Put all tables that have a row per result into one, the best result first.
 
-    Several models' principal scores come before it, if each has a line there, or has several rows in what follows.
+    Several models' principal scores come before it, unless each would have a block there, as it has in what follows.
     """
     first_score = principal(benchmark, [result for _, result in results])
     scores = _first_shown(benchmark, results, first_score)
@@ -246,8 +246,7 @@ def _in_one_table(
         else:
             rest.append(part)
     in_one: list[Table | Notes] = []
-    has_a_line_each = written([ranking], TABLE).startswith(RESPONSES)
-    if len(results) > 1 and (has_a_line_each or not tables):
+    if len(results) > 1 and not (tables and is_too_wide(ranking)):
         in_one.append(ranking)
     if tables and not set(scores) <= set(tables[0].intervals):
         tables.insert(0, ranking)

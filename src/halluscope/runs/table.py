@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from halluscope import registry
-from halluscope.benchmark import HIGHER, LOWER, Benchmark, Column
+from halluscope.benchmark import HIGHER, Benchmark, Column
 from halluscope.errors import RunError
 from halluscope.options import check_names
 from halluscope.reporting.printed import Printed
-from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, is_defined, scored
+from halluscope.reporting.tables import ARROWS, Cell, Notes, Number, Report, Table, is_defined, scored
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.runs.comparing import Rescored, compare_each_two, corrected, rescored
 from halluscope.runs.folder import check, folders
@@ -34,8 +34,6 @@ ROWS = {
     "form": "other forms of the questions",
 }
 CONVENTION = "scored by other conventions"
-
-ARROWS = {HIGHER: " \u2191", LOWER: " \u2193", None: ""}
 
 FEW_KINDS = 3  # of up to so many kinds of runs, the commands for a table of each are said
 

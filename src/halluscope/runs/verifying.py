@@ -26,7 +26,7 @@ def differences(folder: Path) -> Iterator[str]:
     try:
         run = read(folder)
         again = rescore(run)
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OSError) as error:
         yield f"it cannot be scored again: {error}"
         return
     yield from _between(run.about.get("signature"), again.scores[SIGNATURE], f"{RUN}, signature")

@@ -267,8 +267,24 @@ def _builtin(name: str) -> Vocabulary:
         name=name,
         classes=tuple(classes),
         plurals=frozenset(table["plurals"]),
-        mentions=classes,
+        mentions=_with_words_of_coco(classes, table.get("as_in_coco", ())),
         lower_case=table.get("lower_case", False),
         plain=plain,
         groups=table.get("groups", {}),
     )
+
+
+def _with_words_of_coco(
+    mentions: Mapping[str, tuple[str, ...]], shared: Collection[str]
+) -> Mapping[str, tuple[str, ...]]:
+    """Return the words for each class, with COCO's for the shared classes, but for words of another class."""
+    if not shared:
+        return mentions
+    known = set()
+    for name, words in mentions.items():
+        known.update([name.lower(), *name.lower().split("/"), *words])
+    extended = dict(mentions)
+    for name in shared:
+        words_of_coco = _builtin("coco").mentions[name.lower()]
+        extended[name] += tuple(_beyond(known, words_of_coco))
+    return extended

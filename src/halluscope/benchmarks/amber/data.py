@@ -16,7 +16,6 @@ from halluscope.reading.datasets import Source, read_columns
 from halluscope.reading.fields import Fields
 from halluscope.reading.rows import Row, Rows
 from halluscope.reading.tables import numbered
-from halluscope.reading.yes_no_labels import YES_NO
 from halluscope.sanitize import short_repr
 from halluscope.validation import id_of, listed, texts
 
@@ -95,7 +94,7 @@ class AmberRows(Rows[AmberRow]):
             truth = annotated_words(row, "truth")
             hallu = annotated_words(row, "hallu")
         else:
-            answer = row.one_of("answer", YES_NO)
+            answer = row.yes_or_no("answer")
         if (dimension == GENERATION) != (task == GENERATIVE):
             raise ValueError(
                 f"{row.where}: task is {task!r} and dimension {dimension!r}; expected dimension {GENERATION!r} for "

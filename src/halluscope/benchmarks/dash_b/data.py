@@ -9,7 +9,6 @@ from halluscope.files.opening import Readable, read_json
 from halluscope.reading.datasets import Source
 from halluscope.reading.fields import Fields
 from halluscope.reading.rows import Row, Rows
-from halluscope.reading.yes_no_labels import YES_NO
 from halluscope.sanitize import short_repr
 
 LIST = "dash_benchmark_"  # the authors' lists have this name, and that of a half
@@ -46,7 +45,7 @@ class Questions(Rows[Question]):
             source=row.text("source"),
             object=row.text("object"),
             question=row.text("question"),
-            answer=row.one_of("answer", YES_NO),
+            answer=row.yes_or_no("answer"),
             form=row.form,
         )
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from halluscope.benchmarks.gavie.metric import METRIC
 from halluscope.benchmarks.gavie.reading import MOST
-from halluscope.reporting.judged_report import JudgedReport, Shown
+from halluscope.reporting.judged_report import Display, JudgedReport
 from halluscope.reporting.report_items import Fact, several
 from halluscope.reporting.tables import Values
 
@@ -14,8 +14,8 @@ class GAVIEReport(JudgedReport):
     columns = ("mean_words", "relevancy", "accuracy")
     intervals = {"relevancy": "relevancy", "accuracy": "accuracy"}
     criteria = {  # the authors set no threshold: less than full points is an error
-        "accuracy": Shown("accuracy", "not fully accurate", good=MOST),
-        "relevancy": Shown("relevancy", "not fully relevant", good=MOST),
+        "accuracy": Display("accuracy", "not fully accurate", good=MOST),
+        "relevancy": Display("relevancy", "not fully relevant", good=MOST),
     }
     notes = {"reason": "the judge's reasons"}
     unrated = "not rated in both ways"

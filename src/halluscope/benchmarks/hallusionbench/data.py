@@ -9,7 +9,6 @@ from typing import Any
 
 from halluscope.reading.fields import Fields
 from halluscope.reading.rows import Row, Rows
-from halluscope.reading.yes_no_labels import YES_NO
 
 CATEGORIES = ("VD", "VS")  # visual dependent, visual supplement
 SUBCATEGORIES = ("illusion", "math", "video", "ocr", "figure", "chart", "table", "map")
@@ -124,7 +123,7 @@ def answer_of(row: Fields) -> str:
     value: Any = row.values.get("gt_answer")
     if isinstance(value, str) and value in ANSWER_OF_UPSTREAM:
         return ANSWER_OF_UPSTREAM[value]
-    return row.one_of("gt_answer", YES_NO)
+    return row.yes_or_no("gt_answer")
 
 
 def check_visual_input(where: str, visual_input: int, category: str, figure_id: int) -> None:

@@ -1,7 +1,7 @@
 """How HaloQuest's results and rows are shown."""
 
 from halluscope.benchmarks.haloquest.metric import METRIC
-from halluscope.reporting.judged_report import JudgedReport, Shown
+from halluscope.reporting.judged_report import Display, JudgedReport
 
 
 class HaloQuestReport(JudgedReport):
@@ -16,7 +16,7 @@ class HaloQuestReport(JudgedReport):
     )
     groups = "accuracy"
     intervals = {"accuracy": "accuracy"}
-    criteria = {"correct": Shown("verdict", "wrong", good=1)}
+    criteria = {"correct": Display("verdict", "wrong", good=1)}
     notes = {"point": "its main point, according to the judge"}
     known = {"answers": "right answers"}
     parts = {"image_type": "image", "type": "type"}

@@ -7,7 +7,7 @@ from typing import Any
 from halluscope.benchmarks.hqh.claims import places
 from halluscope.benchmarks.hqh.metric import METRIC
 from halluscope.judging.verdicts import Criterion
-from halluscope.reporting.judged_report import JudgedReport, Shown
+from halluscope.reporting.judged_report import Display, JudgedReport
 from halluscope.reporting.report_items import Fact, Kind, Mark
 from halluscope.reporting.tables import Values, filled, is_defined
 from halluscope.sanitize import external_text
@@ -16,7 +16,7 @@ LONGEST_QUOTE = 300  # how many characters of a claim are shown
 
 
 @dataclass(frozen=True)
-class ShownClaims(Shown):
+class ShownClaims(Display):
     """How a number of claims is shown: each is an error."""
 
     def kind(self, value: float | None) -> Kind:
@@ -41,7 +41,7 @@ class HQHReport(JudgedReport):
     groups = "main_hal"
     intervals = {"main_hal": "main", "overall_hal": "overall"}
     criteria = {
-        "correct": Shown("main answer", "wrong answer", good=1, missing="not judged"),
+        "correct": Display("main answer", "wrong answer", good=1, missing="not judged"),
         "extra_claims": ShownClaims(
             "extra claims that contradict the image", "extra claims", good=0, missing="not looked for"
         ),
@@ -92,7 +92,7 @@ class HQHReport(JudgedReport):
         if unplaced:
             yield Fact("claims quoted in other words", unplaced)
 
-    def words(self, criterion: Criterion, display: Shown, value: Any) -> str:
+    def words(self, criterion: Criterion, display: Display, value: Any) -> str:
         if value is not None and criterion.kind is int:
             return f"{value:,}"
         return super().words(criterion, display, value)

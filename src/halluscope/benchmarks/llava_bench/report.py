@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from halluscope.benchmarks.llava_bench.metric import METRIC, MODEL_MEAN, ORDER, REFERENCE_MEAN, SCORE
 from halluscope.benchmarks.llava_bench.reading import HIGHEST, LOWEST, MODEL, REFERENCE
-from halluscope.reporting.judged_report import JudgedReport, Shown, with_interval
+from halluscope.reporting.judged_report import Display, JudgedReport, with_interval
 from halluscope.reporting.tables import Values, is_defined
 
 
@@ -15,8 +15,8 @@ class LLaVABenchReport(JudgedReport):
     intervals = {SCORE: "score"}
     left_out = "questions"
     criteria = {  # the authors set no threshold: less than full points is an error; GPT-4's rating is none
-        MODEL: Shown("rating", "less than full points", good=HIGHEST),
-        REFERENCE: Shown("rating of GPT-4's answer", "", good=LOWEST),
+        MODEL: Display("rating", "less than full points", good=HIGHEST),
+        REFERENCE: Display("rating of GPT-4's answer", "", good=LOWEST),
     }
     notes = {"reason": "the judge's reasons"}
     known = {"context": "what the image shows", "answer": "GPT-4's answer"}

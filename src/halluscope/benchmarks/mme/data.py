@@ -85,7 +85,7 @@ class Questions(Rows[Question]):
     def parse(self, row: Fields) -> Question:
         subtask = row.one_of("subtask", SUBTASKS)
         file_name = row.text("file_name")
-        answer = row.one_of("answer", YES_NO)
+        answer = row.yes_or_no("answer")
         return Question(
             id=row.text_or_none("id") or f"{file_name}/{YES_NO.index(answer) + 1}",
             subtask=subtask,

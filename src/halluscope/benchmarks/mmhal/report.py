@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from halluscope.benchmarks.mmhal.metric import FIRST_WITHOUT_HALLUCINATION, METRIC
-from halluscope.reporting.judged_report import JudgedReport, Shown
+from halluscope.reporting.judged_report import Display, JudgedReport
 from halluscope.reporting.tables import Values, percent
 from halluscope.signature import keys_of
 
@@ -13,7 +13,7 @@ class MMHalReport(JudgedReport):
     columns = ("mean_words", "rating", "hallucination_rate")
     groups = "rating"
     intervals = {"rating": "rating", "hallucination_rate": "hallucination rate"}
-    criteria = {"rating": Shown("rating", "hallucination", good=FIRST_WITHOUT_HALLUCINATION)}
+    criteria = {"rating": Display("rating", "hallucination", good=FIRST_WITHOUT_HALLUCINATION)}
     notes = {"analysis": "the judge's reasons"}
     known = {"answer": "a person's answer", "contents": "objects in the image"}
     parts = {"type": "type"}

@@ -34,6 +34,7 @@ from halluscope.files.writing import check_new, new_file
 from halluscope.options import Option
 from halluscope.paths import path_of
 from halluscope.reading.coco import CocoTable, read_boxes
+from halluscope.terminal import hides_bars
 
 FEATURES = Features(
     {
@@ -217,7 +218,9 @@ def absent_classes(table: CocoTable, present: NDArray[np.bool_]) -> list[list[st
     in_coco = table.present()
     together = occurrences(in_coco)
     absent = []
-    for image, image_id in enumerate(tqdm(table.image_ids, desc="enumerating", unit="image", disable=None)):
+    for image, image_id in enumerate(
+        tqdm(table.image_ids, desc="enumerating", unit="image", disable=hides_bars())
+    ):
         never = in_coco[image] | present[image]
         classes = draw(image_id, chances(together, present[image], never))
         absent.append([table.classes[number] for number in classes])

@@ -148,7 +148,7 @@ which the image was made, and says for each concrete noun of the LVLM's caption 
         "nouns": Score(),
         "found": Score(),
         "hallucinated": Score(),
-        "nouns_per_caption": Score(),
+        "nouns_per_caption": Score(is_points=True),
         "without_nouns": Score(),
         "images": Score(),
     }

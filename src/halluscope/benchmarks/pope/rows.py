@@ -16,7 +16,6 @@ from halluscope.reading import tables
 from halluscope.reading.datasets import Source, read_batches
 from halluscope.reading.fields import Fields
 from halluscope.reading.rows import SHEETS
-from halluscope.reading.yes_no_labels import YES_NO
 from halluscope.responses.column_facts import plain_answer, plain_question
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import read_toml
@@ -212,7 +211,7 @@ def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestio
     if not isinstance(row, Mapping) or not {"question_id", "image", "text", "label"} <= set(row):
         raise ValueError(f"{where}: expected question_id, image, text and label; got {short_repr(row, 120)}.")
     values = Fields(row, where)
-    answer = values.one_of("label", YES_NO)
+    answer = values.yes_or_no("label")
     question_id = values.whole("question_id")
     image = values.text("image")
     text = first_line(values.text("text"))
@@ -302,7 +301,7 @@ def _built_question(row: Any, where: str) -> ObjectQuestion:
         file_name=values.text_or_none("file_name") or "",
         question=values.text("question"),
         object=values.text("object"),
-        answer=values.one_of("answer", YES_NO),
+        answer=values.yes_or_no("answer"),
         sampling=sampling,
         form=values.form,
         labels=values.text_or_none("labels") or "",

@@ -165,7 +165,7 @@ which they agree are compared with the objects annotated in the image.
         "ignored_present": Score(),
         "undefined_classes": Score(),
         "images": Score(),
-        "median_characters": Score(),
+        "median_characters": Score(is_points=True),
         "cells": Score(),
         "cells_of": Score(),
     }

@@ -272,8 +272,7 @@ def local_judge(
         if is_there(name):  # a worker has another working directory
             name = str(path_of(name).resolve())
         name = meant.prefix + name
-        on_gpus = not (device or "").startswith("cpu")
-        return RayPool(partial(local_judge, name, device), model_weights.name, workers, on_gpus)
+        return RayPool(partial(local_judge, name, device), model_weights.name, workers, device)
     if model_weights.is_encoder_decoder or meant.checks:
         return Seq2SeqJudge(model_weights, device, meant.checks, meant.threshold)
     return CausalJudge(model_weights, device, meant.threshold)

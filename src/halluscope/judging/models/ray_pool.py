@@ -37,17 +37,17 @@ LIVES = 3
 class Pool:
     """Workers that each hold what `make` makes; all that it needs must be on every worker's machine.
 
-    Each has a GPU of its own if there are any and `on_gpus` is true, or else a share of this machine's CPUs.
+    Each has a GPU of its own if there are any and the device is not "cpu", or else a share of this machine's CPUs.
     """
 
-    def __init__(self, make: Callable[[], Any], name: str, workers: int, on_gpus: bool = True) -> None:
+    def __init__(self, make: Callable[[], Any], name: str, workers: int, device: str | None) -> None:
         with needs(f"workers={workers}", "ray"):
             import ray
         if not ray.is_initialized():
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
             ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
         gpus = 0
-        if on_gpus:
+        if device != "cpu":
             gpus = int(ray.cluster_resources().get("GPU", 0))
         if 0 < gpus < workers:
             raise ValueError(
@@ -157,8 +157,8 @@ class _Worker:
 class RayPool(Voter):
     """One judge in several workers. Questions are handed out a share at a time, about the shortest texts first."""
 
-    def __init__(self, make: Callable[[], Voter], name: str, workers: int, on_gpus: bool = True) -> None:
-        self.pool = Pool(make, name, workers, on_gpus)
+    def __init__(self, make: Callable[[], Voter], name: str, workers: int, device: str | None) -> None:
+        self.pool = Pool(make, name, workers, device)
         (self._key,) = self.pool.each(attrgetter("key"), 1)
         if self.pool.has_gpus:  # until this judge is asked, another judge's workers may need the GPUs
             self.close()

@@ -29,6 +29,8 @@ class Steps:
 
     def __init__(self, model: Any) -> None:
         self._model = model
+        if model.config.is_encoder_decoder:
+            self._start = start_token(model)
 
     def begin(self, ids: torch.Tensor, prefix: Any = None) -> tuple[torch.Tensor, Any]:
         """Read prompts [batch, length], which continue from the state of a prefix [1, ...] if it is given.
@@ -38,7 +40,7 @@ class Steps:
         if self._model.config.is_encoder_decoder:
             mask = ids.new_ones(ids.shape)
             encoded = self._model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
-            start = ids.new_full((len(ids),), self._model.generation_config.decoder_start_token_id)
+            start = ids.new_full((len(ids),), self._start)
             return self.go_on(start, (None, encoded))
         cache = None
         mask = (ids >= 0).to(ids.dtype)
@@ -84,12 +86,24 @@ class Steps:
         return out.logits[:, -1], (out.past_key_values, mask)
 
 
+def start_token(model: Any) -> int:
+    """Return the token that an encoder-decoder's replies begin after; some folders state it in one of two files."""
+    for config in (model.generation_config, model.config):
+        token = getattr(config, "decoder_start_token_id", None)
+        if token is not None:
+            return int(token)
+    raise ValueError(
+        "generation_config.json has no decoder_start_token_id; expected the token's number there."
+    )
+
+
 class LeanT5:
     """T5, T5 v1.1 or FLAN-T5: a `T5ForConditionalGeneration` in evaluation mode."""
 
     def __init__(self, model: Any) -> None:
         config = model.config
         self._model = model
+        self._start = start_token(model)
         self._width = config.d_model
         self._eps = config.layer_norm_epsilon
         self._per_head = (config.num_heads, config.d_kv, config.d_model)
@@ -109,7 +123,7 @@ class LeanT5:
                     dense.inputs = dense.wi.weight.data
 
     def begin(self, ids: torch.Tensor) -> tuple[torch.Tensor, State]:
-        start = ids.new_full((len(ids), 1), self._model.config.decoder_start_token_id)
+        start = ids.new_full((len(ids), 1), self._start)
         return self._logits((self.layers(self._model.encoder, self._model.shared(ids)), start))
 
     def go_on(self, tokens: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:

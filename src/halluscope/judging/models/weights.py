@@ -52,7 +52,7 @@ def find(model: str) -> Weights:
     """Find a model by folder, GGUF file, or Hub id ("org/name", or "org/name@revision")."""
     check_name(model)
     if not is_there(model):
-        name, _, revision = model.partition("@")
+        name, revision = _name_and_revision(model)
         return _on_hub(name, revision)
     path = path_of(model)
     if path.is_file():
@@ -68,7 +68,7 @@ def are_in(folder: Path) -> bool:
 def described(model: str) -> Weights:
     """Fetch the files that describe a model on the Hub, without its weights, by "org/name" or "org/name@revision"."""
     check_name(model)
-    name, _, revision = model.partition("@")
+    name, revision = _name_and_revision(model)
     try:
         folder = _fetched(name, revision)
     except Exception as error:
@@ -112,11 +112,16 @@ def _folder(path: Path, revision: str | None = None) -> Weights:
     return Weights(str(path), path.resolve().name, revision, is_encoder_decoder=encodes(config))
 
 
+def _name_and_revision(model: str) -> tuple[str, str]:
+    """Return what a Hub id names: the model, and the revision, by default the pinned one if there is one."""
+    name, _, revision = model.partition("@")
+    return name, revision or REVISIONS.get(name, "main")
+
+
 def _on_hub(name: str, revision: str) -> Weights:
     """Fetch the whole model now, so that a missing judge is found before hours are spent on asking the others."""
     from huggingface_hub.errors import LocalEntryNotFoundError
 
-    revision = revision or REVISIONS.get(name, "main")
     try:
         for ending in SUFFIXES[:2]:
             folder = _fetched(name, revision, f"*{ending}")
@@ -140,7 +145,6 @@ def _fetched(name: str, revision: str, weights: str | None = None) -> Path:
     """Return the folder of a model's files on the Hub: those that describe it, and weights by their pattern."""
     from huggingface_hub import snapshot_download
 
-    revision = revision or REVISIONS.get(name, "main")
     patterns = list(DESCRIBING)
     if weights:
         patterns.append(weights)

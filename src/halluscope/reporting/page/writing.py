@@ -16,7 +16,7 @@ from halluscope.reporting.page.drawings import drawing
 from halluscope.reporting.page.html_template import template
 from halluscope.reporting.page.packing import Packed, pack
 from halluscope.reporting.report_items import Item
-from halluscope.sanitize import printable
+from halluscope.sanitize import one_line, printable
 
 CREDITS = 40  # the most credits of images that the page lists at its end; each is also shown below its image
 HEIGHT = 800  # of a page's frame in a notebook, in pixels
@@ -46,7 +46,8 @@ class Report:
     def __repr__(self) -> str:
         lines = [self.page.title]
         for headline in self.page.headlines:
-            lines.append(f"{headline.name}: {headline.score} {headline.value}. {headline.meaning}")
+            name = one_line(headline.name)
+            lines.append(f"{name}: {headline.score} {headline.value}. {headline.meaning}")
         return "\n".join(lines)
 
     def frame(self, height: int = HEIGHT) -> str:
