@@ -26,7 +26,9 @@ def test_shares_are_fractions(name):
     paper = published.load(name)
     table = published.tables()[name]
     printed = ("Table", "Figure", "README", "card", "logs")
-    assert any(word in paper.source for word in printed), f"`source` is {paper.source!r}; name one of {printed}."
+    assert any(word in paper.source for word in printed), (
+        f"`source` is {paper.source!r}; name one of {printed}."
+    )
     assert table.url.startswith("https://") and table.title
     for model, row in paper.results:
         for score, value in row.items():
