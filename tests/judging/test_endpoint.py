@@ -86,6 +86,12 @@ def test_it_works_inside_a_running_event_loop(serve):
     assert asyncio.run(cell()) == ["correct", "correct"]
 
 
+def test_a_reply_in_parts_is_their_text(serve):
+    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "incorrect?"}]}]
+    parts += [{"type": "text", "text": "cor"}, {"type": "text", "text": "rect"}]
+    assert ask(judge_of(serve(lambda prompt, count, body: reply(parts))), ["a"]) == ["correct"]
+
+
 # What is tried again.
 
 
@@ -112,8 +118,9 @@ def test_retry_after_is_honoured(serve):
         Said(b"", drop=True),
         Said(b'{"id": "1", "choices": [{"ind', short=1000),
         reply("too late", wait=1.0),
+        Said({"error": {"message": "Provider returned error", "code": 502}}),
     ],
-    ids=["500", "503", "429", "dropped", "cut off behind its length", "time-out"],
+    ids=["500", "503", "429", "dropped", "cut off behind its length", "time-out", "502 in a reply of 200"],
 )
 def test_a_passing_trouble_costs_no_reply(serve, trouble):
     server = serve(lambda prompt, count, body: trouble if prompt == "x" and count < 3 else reply("correct"))
@@ -136,6 +143,8 @@ def test_a_passing_trouble_costs_no_reply(serve, trouble):
         (Said({"choices": [{"finish_reason": "stop"}]}), "not the JSON of a chat completion"),
         (refuse(400, "context is too long"), "HTTP 400"),
         (Said(b"", drop=True), "no connection"),
+        (Said({"error": {"message": "moderated", "code": 403}}), "HTTP 200 with the error 403"),
+        (reply([{"type": "thinking", "thinking": "correct"}]), "an empty reply"),
     ],
 )
 def test_no_reply_is_none_and_counted(serve, said, reason):
