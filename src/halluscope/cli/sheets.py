@@ -14,7 +14,7 @@ from halluscope.cli.responses import MATCHING, Chosen, chosen
 from halluscope.paths import path_of
 from halluscope.reading.datasets import Source, read_rows
 from halluscope.responses import reading
-from halluscope.runs.folder import check
+from halluscope.runs.folder import RUN, check
 from halluscope.sanitize import one_line
 from halluscope.stats.corrected import FEWEST_TEXTS
 from halluscope.stats.samples import FEWEST_MARKED
@@ -117,6 +117,10 @@ def make(
 
 
 def _rows(sample: Sample) -> Draft:
+    if (path_of(sample.rows) / RUN).is_file():
+        raise ValueError(
+            f"{one_line(sample.rows)} is a run; expected rows or a dataset. Mark its verdicts with --marks {VERDICT}."
+        )
     texts = {}
     for file in reading.read(sample.responses):
         reading.check_complete(file)
