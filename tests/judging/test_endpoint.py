@@ -18,6 +18,7 @@ import pytest
 
 from halluscope import limits
 from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed
+from halluscope.judging import ask as any_asking
 from halluscope.judging import ask_votes as asking
 from halluscope.judging.ask_replies import collect_verdicts
 from halluscope.judging.cache import Cache
@@ -483,6 +484,14 @@ def test_logprobs_that_are_refused_in_other_words_are_left_out(serve, status, me
     server = serve(lambda prompt, count, body: refuse(status, message) if "logprobs" in body else reply("No"))
     with pytest.warns(UserWarning, match="judge accepts no logprobs and is asked without it"):
         assert real_votes(EndpointVoter(f"judge@{server.url}")) == [NO] * 4
+
+
+def test_a_server_that_loads_its_model_is_said_to_be_waited_for(serve, capsys, monkeypatch):
+    monkeypatch.setattr(any_asking, "SILENT_S", 0.1)
+    server = serve(lambda prompt, count, body: reply("correct", wait=0.5 if "ready" in prompt else 0.0))
+    for progress, said in ((False, False), (True, True)):
+        collect_verdicts([PromptSpec("Is it?", READ)], judge_of(server), progress=progress)
+        assert ("no answer to a test prompt yet" in capsys.readouterr().err) == said
 
 
 # Replies that are held to a schema.
