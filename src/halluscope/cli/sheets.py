@@ -11,10 +11,11 @@ from halluscope.cli.certify import judged_texts, labelled_benchmark
 from halluscope.cli.parameters import File, Folder, Whole, declared, for_name
 from halluscope.cli.printing import Output
 from halluscope.cli.responses import MATCHING, Chosen, chosen
+from halluscope.judging.verdicts import RUN
 from halluscope.paths import path_of
 from halluscope.reading.datasets import Source, read_rows
 from halluscope.responses import reading
-from halluscope.runs.folder import RUN, check
+from halluscope.runs.folder import check
 from halluscope.sanitize import one_line
 from halluscope.stats.corrected import FEWEST_TEXTS
 from halluscope.stats.samples import FEWEST_MARKED
