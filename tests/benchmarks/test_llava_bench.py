@@ -316,10 +316,13 @@ def said(reference, model):
     return json.dumps({"reason": "Because.", "first_rating": reference, "second_rating": model})
 
 
+def rates_the_answer_first(prompt: str) -> bool:
+    return re.search(r"First answer: \"(A dog\.|On the|A dog sits|It may)", prompt) is not None
+
+
 def prefers_the_first(prompt, _):
     """Rate GPT-4's answer 8 and the response 6, and whichever comes first 2 points above that."""
-    answer_is_first = re.search(r"First answer: \"(A dog\.|On the|A dog sits|It may)", prompt) is not None
-    if answer_is_first:
+    if rates_the_answer_first(prompt):
         return said(8, 8)
     return said(10, 6)
 
@@ -336,6 +339,14 @@ def test_both_orders_by_hand():
     assert any(line.startswith("order: an answer that comes first gains") for line in notes)
     once = compute(TEXTS, rows(), judge=FakeJudge(prefers_the_first), progress=False)
     assert once["score"] == 60 and "order" not in once and "orders" not in once["signature"]
+
+
+def test_the_score_of_each_order_is_the_mean_of_its_repeats():
+    replies = {1: {True: said(10, 5), False: said(5, 10)}, 2: {True: said(2, 4), False: said(4, 2)}}
+    judge = FakeJudge(lambda prompt, time: replies[time][rates_the_answer_first(prompt)])
+    result = compute(TEXTS, rows(), judge=judge, both_orders=True, repeats=2, bootstrap=0, progress=False)
+    assert result["score"] == pytest.approx((50 + 200) / 2)
+    assert (result["order"]["usual"], result["order"]["turned"]) == pytest.approx((125, 125))
 
 
 def test_a_pair_that_is_read_in_one_order_only_is_no_rating(rule):

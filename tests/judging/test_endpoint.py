@@ -18,6 +18,7 @@ import pytest
 
 from halluscope import limits
 from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed
+from halluscope.judging import ask as any_asking
 from halluscope.judging import ask_votes as asking
 from halluscope.judging.ask_replies import collect_verdicts
 from halluscope.judging.cache import Cache
@@ -86,6 +87,12 @@ def test_it_works_inside_a_running_event_loop(serve):
     assert asyncio.run(cell()) == ["correct", "correct"]
 
 
+def test_a_reply_in_parts_is_their_text(serve):
+    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "incorrect?"}]}]
+    parts += [{"type": "text", "text": "cor"}, {"type": "text", "text": "rect"}]
+    assert ask(judge_of(serve(lambda prompt, count, body: reply(parts))), ["a"]) == ["correct"]
+
+
 # What is tried again.
 
 
@@ -112,8 +119,9 @@ def test_retry_after_is_honoured(serve):
         Said(b"", drop=True),
         Said(b'{"id": "1", "choices": [{"ind', short=1000),
         reply("too late", wait=1.0),
+        Said({"error": {"message": "Provider returned error", "code": 502}}),
     ],
-    ids=["500", "503", "429", "dropped", "cut off behind its length", "time-out"],
+    ids=["500", "503", "429", "dropped", "cut off behind its length", "time-out", "502 in a reply of 200"],
 )
 def test_a_passing_trouble_costs_no_reply(serve, trouble):
     server = serve(lambda prompt, count, body: trouble if prompt == "x" and count < 3 else reply("correct"))
@@ -136,6 +144,8 @@ def test_a_passing_trouble_costs_no_reply(serve, trouble):
         (Said({"choices": [{"finish_reason": "stop"}]}), "not the JSON of a chat completion"),
         (refuse(400, "context is too long"), "HTTP 400"),
         (Said(b"", drop=True), "no connection"),
+        (Said({"error": {"message": "moderated", "code": 403}}), "HTTP 200 with the error 403"),
+        (reply([{"type": "thinking", "thinking": "correct"}]), "an empty reply"),
     ],
 )
 def test_no_reply_is_none_and_counted(serve, said, reason):
@@ -474,6 +484,14 @@ def test_logprobs_that_are_refused_in_other_words_are_left_out(serve, status, me
     server = serve(lambda prompt, count, body: refuse(status, message) if "logprobs" in body else reply("No"))
     with pytest.warns(UserWarning, match="judge accepts no logprobs and is asked without it"):
         assert real_votes(EndpointVoter(f"judge@{server.url}")) == [NO] * 4
+
+
+def test_a_server_that_loads_its_model_is_said_to_be_waited_for(serve, capsys, monkeypatch):
+    monkeypatch.setattr(any_asking, "SILENT_S", 0.1)
+    server = serve(lambda prompt, count, body: reply("correct", wait=0.5 if "ready" in prompt else 0.0))
+    for progress, said in ((False, False), (True, True)):
+        collect_verdicts([PromptSpec("Is it?", READ)], judge_of(server), progress=progress)
+        assert ("no answer to a test prompt yet" in capsys.readouterr().err) == said
 
 
 # Replies that are held to a schema.

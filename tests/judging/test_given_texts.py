@@ -136,7 +136,7 @@ def test_completions_that_name_their_questions_are_taken_by_name(asked, capsys, 
     ("row", "message"),
     [
         (7, "entry 4 is no chat completion with a text"),
-        ({"choices": [{"message": {"content": None}}]}, "entry 4 is no chat completion with a text"),
+        ({"choices": [{"message": {"content": None}}]}, 'said nothing, write "" as the content'),
         (None, "holds 3 chat completions, which have no ids"),
     ],
 )

@@ -104,12 +104,23 @@ def test_too_many_failures_are_an_error_that_says_what_to_do(store):
         collect([f"{i}" for i in range(100)], judge, READ, cache=store, max_failed=0.04)
 
 
-def test_a_judge_that_thinks_aloud_is_told_how_to_stop():
+@pytest.mark.parametrize(
+    "thought",
+    [
+        "<think>\nIncorrect? Unclear?\n</think>\n\n",
+        "It may be incorrect.\n</think>\n\n",  # the chat template has the opening tag
+        "<|channel|>analysis<|message|>Is it incorrect?<|end|><|start|>assistant<|channel|>final<|message|>",
+    ],
+)
+def test_what_a_judge_thinks_aloud_is_no_part_of_its_verdict(thought):
+    judge = Parrot({"a": thought + "correct", "b": thought + "unclear"})
+    assert collect(["a", "b"], judge, READ) == [["correct", "unclear"]]
+
+
+def test_a_judge_whose_thoughts_never_end_is_told_how_to_stop():
     prompts = [f"{i}" for i in range(60)]
-    judge = Parrot(dict.fromkeys(prompts, "<think>\nIs it?\n</think>\ncorrect"))
-    with pytest.raises(
-        JudgingFailed, match="begins with thoughts is not read: turn the model's thinking off"
-    ):
+    judge = Parrot(dict.fromkeys(prompts, "<think>\nIs it correct?"))
+    with pytest.raises(JudgingFailed, match="never ends holds no verdict: turn the model's thinking off"):
         collect(prompts, judge, READ)
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import halluscope
+from halluscope.judging.thought_marks import without
 from halluscope.responses import parsers, thoughts
 from tests import small_datasets
 
@@ -271,7 +272,7 @@ def test_texts_without_a_mark_where_the_chat_template_begins_the_thought_are_war
     ],
 )
 def test_without_thoughts(text, said):
-    assert thoughts.without(text) == said
+    assert without(text) == said
     removed = thoughts.take_out(["A cat.", text], "removed")
     assert (removed.texts, removed.thoughts) == (["A cat.", said], int(text != said))
     assert thoughts.take_out([text], "kept").texts == [text]
@@ -279,8 +280,8 @@ def test_without_thoughts(text, said):
 
 @given(st.lists(st.sampled_from(["<think>", "</think>", "[THINK]", "◁/think▷", "dog", "</reasoning>", " "])))
 def test_no_mark_is_left(parts):
-    said = thoughts.without("".join(parts))
-    assert thoughts.without(said) == said and not {"<", "[", "◁"} & {*said}
+    said = without("".join(parts))
+    assert without(said) == said and not {"<", "[", "◁"} & {*said}
 
 
 # Time
@@ -289,7 +290,7 @@ def test_no_mark_is_left(parts):
 @pytest.mark.parametrize("mark", ["<think>", "</think>", "<think></think>", "<think ", "◁think▷"])
 def test_thoughts_are_found_in_linear_time(mark):
     start = time.process_time()
-    thoughts.without(mark * (200_000 // len(mark)))
+    without(mark * (200_000 // len(mark)))
     assert time.process_time() - start < 3
 
 

@@ -145,6 +145,8 @@ def test_bad_input(tmp_path, sheet_of, refused):
     other = ("study", "sheet", "make", tmp_path / "throne", "--marks", "verdict", "--sample", 1)
     assert "no verdicts on responses" in refused(*other, "--out", tmp_path / "sheet")
     another, _ = judged("mmhal", tmp_path / "other")
+    bare = ("study", "sheet", "make", run, "--sample", 1, "--out", tmp_path / "bare")
+    assert "is a run; expected rows or a dataset. Mark its verdicts with --marks verdict" in refused(*bare)
     make = ("study", "sheet", "make", run, "--marks", "verdict", "--out", tmp_path / "sheet", "--sample")
     assert "a number of judged responses" in refused(*make, count + 1)
     sheet = sheet_of(run, 1)

@@ -11,6 +11,7 @@ from halluscope.cli.certify import judged_texts, labelled_benchmark
 from halluscope.cli.parameters import File, Folder, Whole, declared, for_name
 from halluscope.cli.printing import Output
 from halluscope.cli.responses import MATCHING, Chosen, chosen
+from halluscope.judging.verdicts import RUN
 from halluscope.paths import path_of
 from halluscope.reading.datasets import Source, read_rows
 from halluscope.responses import reading
@@ -131,6 +132,10 @@ def make(
 
 
 def _rows(sample: Sample) -> Draft:
+    if (path_of(sample.rows) / RUN).is_file():
+        raise ValueError(
+            f"{one_line(sample.rows)} is a run; expected rows or a dataset. Mark its verdicts with --marks {VERDICT}."
+        )
     texts = {}
     for file in reading.read(sample.responses):
         reading.check_complete(file)

@@ -5,6 +5,7 @@ cache, one asks a request, and the others take its reply (`halluscope.judging.cl
 a request is, and in how it is looked up, asked and kept: see `ask_votes` and `ask_replies`.
 """
 
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -23,6 +24,8 @@ from halluscope.sanitize import one_line
 from halluscope.terminal import tell
 
 SHOWN = 3  # How many reasons, or unreadable replies, a message shows
+
+SILENT_S = 10.0  # After so many seconds without an answer to the test prompt, a line says so
 
 Request = TypeVar("Request")
 
@@ -87,9 +90,24 @@ class Asking(ABC, Generic[Request]):
             self.key = self.judge.key
             missing = self.start()
             if missing:
-                self.judge.settle(self.schemas(missing))
+                with self._saying_if_silent():
+                    self.judge.settle(self.schemas(missing))
             if self.judge.key == self.key:
                 return missing
+
+    @contextmanager
+    def _saying_if_silent(self) -> Iterator[None]:
+        """Say that a server is waited for, if it takes long to answer: no progress bar is shown yet."""
+        name = one_line(self.key.split("@")[0])
+        line = f"{name}: no answer to a test prompt yet; the server may be loading the model."
+        timer = threading.Timer(SILENT_S, tell, [line])
+        timer.daemon = True
+        if self._progress:
+            timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def count(self, came: int, failed: int = 0) -> None:
         """Count what came, and what got no reply, and show it."""

@@ -12,7 +12,7 @@ from halluscope.judging.ask import SHOWN, Asking, check_failed, reasons
 from halluscope.judging.cache import Cache, reply_key
 from halluscope.judging.endpoint import EMPTY
 from halluscope.judging.judge import MAX_FAILED, ChatJudge, Schema
-from halluscope.judging.prompts import Collected, PromptSpec, Refusal, said_of
+from halluscope.judging.prompts import Collected, PromptSpec, Refusal, said_of, without_thoughts
 from halluscope.sanitize import one_line, quoted, short_repr
 
 # How many prompts are asked first; if none of the replies to them can be read, the rest is not asked
@@ -20,9 +20,6 @@ FIRST = 50
 
 # If this share may fail, everything is asked, because it may be chance that no first reply is readable
 HALF = 0.5
-
-# With this most models begin to think aloud
-THOUGHT = "<think"
 
 EXPECTED = (
     "the number of a prompt, each at most once, and the reply to it as a text, or None if there is none; see "
@@ -155,11 +152,11 @@ class AskingReplies(Asking[Request]):
         """Whether a reply counts as one; an empty one does not, and is asked for again, unless it can be read."""
         if reply.strip() or self.judge.greedy:
             return True
-        return self._specs[request[0]].read(reply) is not None
+        return self._specs[request[0]].verdict_in(reply) is not None
 
     def _is_any_read(self) -> bool:
         """Whether any reply so far can be read."""
-        verdicts = (self._specs[prompt].read(reply) for (prompt, _, _), reply in self.replies.items())
+        verdicts = (self._specs[prompt].verdict_in(reply) for (prompt, _, _), reply in self.replies.items())
         return any(verdict is not None for verdict in verdicts)
 
     def read(self) -> "Reading":
@@ -173,11 +170,11 @@ class AskingReplies(Asking[Request]):
                 continue
             reply = self.replies[request]
             spec = self._specs[request[0]]
-            verdict = spec.read(reply)
+            verdict = spec.verdict_in(reply)
             reading.verdicts[request] = verdict
             if verdict is None:
                 reading.unread[request] = reply
-                reading.refusals.append(spec.refusal(reply))
+                reading.refusals.append(spec.why_unread(reply))
                 reading.unreadable_before += request in self._kept
         return reading
 
@@ -250,8 +247,8 @@ class Reading:
                 "now, ask again (--fresh, in Python fresh). "
             )
         thoughts = ""
-        if any(reply.lstrip().startswith(THOUGHT) for reply in self.unread.values()):
-            thoughts = "A reply that begins with thoughts is not read: turn the model's thinking off. "
+        if any(reply.strip() and not without_thoughts(reply) for reply in self.unread.values()):
+            thoughts = "A thought that never ends holds no verdict: turn the model's thinking off. "
         form = "as the prompt asks"
         if schema:
             form = f"in JSON with {' and '.join(schema['properties'])}"

@@ -411,9 +411,23 @@ class Client:
             hint = f"raise it by --limits reply={2 * most}"
             return Failure(f"larger than the limit 'reply' of {most:,} bytes ({hint})", status)
         try:
-            return json.loads(body)
+            value = json.loads(body)
         except (ValueError, RecursionError):  # RecursionError: thousands of nested brackets
             return Failure(NOT_JSON, status)
+        error = _error_status(value)
+        if error:
+            return Failure(f"HTTP {status} with the error {error}", error, _message_in(body))
+        return value
+
+
+def _error_status(value: Any) -> int:
+    """Return the status of an error that a gateway reports in a reply of another status; 0 if it reports none."""
+    if not isinstance(value, dict) or "choices" in value or not isinstance(value.get("error"), dict):
+        return 0
+    code = value["error"].get("code")
+    if type(code) is not int or not 400 <= code < 600:
+        return 0
+    return code
 
 
 def _message_in(body: bytearray) -> str:

@@ -60,7 +60,8 @@ def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], column: str, file
     if no_completions:
         raise ValueError(
             f"{no_completions[0]} is no chat completion with a text, but others of {file} are; expected one for each "
-            "question, in the questions' order."
+            'question, in the questions\' order. Where the judge said nothing, write "" as the content: it is read as '
+            "an empty reply."
         )
     if len(replies) != len(ids):
         raise ValueError(

@@ -216,9 +216,22 @@ def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",), empty: bool = F
     if not isinstance(ended, str) or ended not in ends:
         shown = sanitize.external_text(sanitize.short_repr(ended, 400), 40)
         return Failure(f"finish_reason {shown}", 200)
+    if isinstance(reply, list):
+        reply = _text_of(reply)
     if not isinstance(reply, str) or not (empty or reply.strip()):
         return Failure(EMPTY, 200)
     return sanitize.redact(reply)
+
+
+def _text_of(parts: Sequence[Any]) -> str | None:
+    """Return the text of a reply that comes in parts, as some servers send it; None if they are all thoughts."""
+    texts = []
+    for part in parts:
+        if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str):
+            texts.append(part["text"])
+    if not texts:
+        return None
+    return "".join(texts)
 
 
 def _no_completion(value: Any) -> Failure:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from halluscope.judging.options import GIVEN
-from halluscope.judging.prompts import Refusal, said_of
+from halluscope.judging.prompts import Refusal, said_of, without_thoughts
 from halluscope.judging.verdict_prompts import Verdict, VerdictPrompt
 from halluscope.judging.verdicts import Criterion, Judged, from_given, reply_of
 from halluscope.options import check_effect
@@ -92,9 +92,10 @@ def replies_among(verdicts: Sequence[Any], criteria: Sequence[Criterion]) -> lis
 
 def read_text(reader: VerdictPrompt, reply: str, response: str, criteria: Sequence[Criterion]) -> Reading:
     """Read a judge's text as a reply to a prompt."""
-    verdict = reader.read_given(reply, response)
+    answer = without_thoughts(reply)
+    verdict = reader.read_given(answer, response)
     if verdict is None:
-        return Reading(None, math.nan, refusal=reader.refusal(reply))
+        return Reading(None, math.nan, refusal=reader.refusal(answer))
     numbers = {}
     for criterion in criteria:
         numbers[criterion.name] = criterion.plain(verdict.numbers[criterion.name])

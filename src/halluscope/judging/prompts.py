@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from halluscope.files.opening import once_each
 from halluscope.files.writing import json_text
 from halluscope.judging.judge import Schema
+from halluscope.judging.thought_marks import without
 
 V = TypeVar("V", covariant=True)
 
@@ -46,12 +47,20 @@ class PromptSpec(Generic[V]):
     """What a judge is asked, and how its reply is read."""
 
     prompt: str  # the whole prompt, as `fill` makes it
-    # returns the verdict in a reply, None if the reply is unreadable: see `one_of` and `json_object`
+    # returns the verdict in a reply without thoughts, None if it is unreadable: see `one_of` and `json_object`
     read: Callable[[str], V | None]
     # the JSON schema of the reply, for a judge that can be held to it; None for a reply in words
     schema: Schema | None = None
-    # says why a reply is unreadable, for a message; None if it cannot say
+    # says why a reply without thoughts is unreadable, for a message; None if it cannot say
     refusal: Callable[[str], Refusal | None] = field(default=lambda reply: None)
+
+    def verdict_in(self, reply: str) -> V | None:
+        """Return the verdict in a judge's reply as it came; None if it is unreadable."""
+        return self.read(without_thoughts(reply))
+
+    def why_unread(self, reply: str) -> Refusal | None:
+        """Say why a reply as it came is unreadable; None if that cannot be said."""
+        return self.refusal(without_thoughts(reply))
 
 
 @dataclass(frozen=True)
@@ -136,6 +145,19 @@ def json_object(reply: str) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         return None
     return value
+
+
+def without_thoughts(reply: str) -> str:
+    """Return a judge's reply without what the judge thought aloud; "" if the thought never ends.
+
+    A reply that is a JSON object is left as it is, since a text in it may name a tag.
+
+    >>> without_thoughts('<think>A 6?</think>{"rating": 2}'), without_thoughts('{"why": "It ends in </think>"}')
+    ('{"rating": 2}', '{"why": "It ends in </think>"}')
+    """
+    if json_object(reply) is not None:
+        return reply
+    return without(reply)
 
 
 def unfenced(reply: str) -> str:

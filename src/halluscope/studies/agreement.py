@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from halluscope.judging.thought_marks import without
 from halluscope.reporting.tables import Cell, Json, Notes, Report, Table, share
-from halluscope.responses.thoughts import without
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap

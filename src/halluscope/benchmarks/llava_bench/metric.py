@@ -339,7 +339,7 @@ def order_of(values: Mapping[str, Floats], options: LLaVABenchOptions) -> dict[s
     Returns:
         `gain`, the points that an answer gains from coming first, with `low` and `high` if the options ask for
         intervals and not all questions have the same gain; `usual` and `turned`, the score with GPT-4's answer first,
-        and with the response first.
+        and with the response first: each the mean of the repeats' scores, as the score itself is.
     """
     gains = (values[REFERENCE_GAIN] + values[MODEL_GAIN]) / 2
     is_rated = ~np.isnan(gains)
@@ -355,7 +355,8 @@ def order_of(values: Mapping[str, Floats], options: LLaVABenchOptions) -> dict[s
     for name, half in (("usual", 0.5), ("turned", -0.5)):
         model = values[MODEL] - half * values[MODEL_GAIN]
         reference = values[REFERENCE] + half * values[REFERENCE_GAIN]
-        order[name] = float(100 * ratio(np.nansum(model), np.nansum(reference)))
+        by_repeat = 100 * ratio(np.nansum(model, axis=1), np.nansum(reference, axis=1))
+        order[name] = float(by_repeat.mean())
     return order
 
 
