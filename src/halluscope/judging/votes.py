@@ -232,8 +232,6 @@ def first_word(reply: str, ended: bool = True) -> int | None:
     is_complete = ended or (rest and rest not in _APOSTROPHES)
     if not is_complete and any(known.startswith(word) for known in _WORDS):
         return None
-    if not is_complete:
-        return OTHER
     return _WORDS.get(word, OTHER)
 
 
