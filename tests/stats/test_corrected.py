@@ -236,6 +236,16 @@ def test_texts_that_may_move_the_scores_more_are_drawn_more_often():
     assert chances[rows < 10].min() > 1.5 * chances[rows >= 10].max()
 
 
+def test_a_text_that_is_hardly_doubted_is_drawn_at_least_three_tenths_as_often_as_by_a_uniform_draw():
+    labels = np.zeros((100, 2), dtype=np.int8)
+    labels[0] = 1
+    outvoted = np.zeros(labels.shape)
+    outvoted[:90] = 0.5
+    rows, chances = draw(labels, labels == 1, 40, outvoted=outvoted)
+    hardly_doubted = chances[rows >= 90]
+    assert len(hardly_doubted) and (0.3 * 0.4 <= hardly_doubted).all() and (hardly_doubted < 0.5 * 0.4).all()
+
+
 def test_where_no_text_can_move_a_score_all_are_drawn_as_often():
     rows, chances = draw(np.zeros((100, 2), dtype=np.int8), np.zeros((100, 2), dtype=bool), 20)
     assert len(rows) == 20 and chances == pytest.approx(0.2)
