@@ -95,6 +95,8 @@ def test_the_same_seed_draws_the_same_rows(rows, tmp_path, capsys):
     ids = [int(row["id"]) for row in first]
     assert ids == sorted(ids) and len(set(ids)) == 5
     assert all(row["question"] == f"Is {row['id']} even?" for row in first)
+    visible = (tmp_path / "a" / "page.html").read_text().partition('<script type="application/json"')[0]
+    assert all(row["question"] in visible for row in first)
     assert "5 rows, 0 with an image" in capsys.readouterr().out
 
 
