@@ -236,7 +236,10 @@ def test_questions_in_the_place_of_responses_are_told_apart(tmp_path, refused):
     questions = tmp_path / "coco_pope_random.json"
     dataset = small_datasets.pope_file(questions, [("COCO_val2014_000000000007.jpg", "dog", "yes")])
     message = refused("score pope --dataset", dataset, "--responses", questions)
-    assert "expected an object with the LVLM's text" in message and "The file holds 1 questions of pope" in message
+    assert (
+        "expected an object with the LVLM's text" in message
+        and "The file holds 1 questions of pope" in message
+    )
 
 
 UPSTREAM = os.environ.get("HALLUSCOPE_UPSTREAM")

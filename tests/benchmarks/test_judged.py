@@ -403,7 +403,9 @@ def test_repeats_are_kept_one_by_one(case):
     result = case.compute(RESPONSES, judge, repeats=2)
     other = judge_of(lambda prompt, times: obedient(prompt, case.reply(case.verdicts[2 - times])))
     again = case.compute(RESPONSES, other, repeats=2)
-    assert [again["spread"][score] for score in case.scores] == [result["spread"][score] for score in case.scores]
+    assert [again["spread"][score] for score in case.scores] == [
+        result["spread"][score] for score in case.scores
+    ]
     for row in result["per_question"]:
         for values in row["repeats"].values():
             assert len(values) == 2
