@@ -36,7 +36,7 @@ class Difference:
     p: float = np.nan  # the two-sided p value of no difference; below 1 - level if the interval excludes 0
 
 
-def difference(first: LeftOut, second: LeftOut, level: float) -> Difference:
+def difference(first: LeftOut, second: LeftOut, level: float = 0.95) -> Difference:
     """Compare a score of two models by what it is for each without each cluster.
 
     The interval is that of Zou and Donner (Statistics in Medicine 27, 2008), which puts two intervals together; with
