@@ -9,6 +9,7 @@ import pytest
 
 from halluscope import cli
 from halluscope.inspection.inspecting import inspect
+from tests import small_datasets
 
 QUESTION = "Is there a {} in the image?"
 THINGS = ("dog", "cat", "car")
@@ -229,6 +230,16 @@ def test_a_refusal_says_what_the_file_is(tmp_path, capsys):
     message = capsys.readouterr().err
     assert "question_id 70 is not among the 1 rows" in message
     assert "The file holds 1 responses of pope (1 questions in another order, or made anew)" in message
+
+
+def test_questions_in_the_place_of_responses_are_told_apart(tmp_path, refused):
+    questions = tmp_path / "coco_pope_random.json"
+    dataset = small_datasets.pope_file(questions, [("COCO_val2014_000000000007.jpg", "dog", "yes")])
+    message = refused("score pope --dataset", dataset, "--responses", questions)
+    assert (
+        "expected an object with the LVLM's text" in message
+        and "The file holds 1 questions of pope" in message
+    )
 
 
 UPSTREAM = os.environ.get("HALLUSCOPE_UPSTREAM")

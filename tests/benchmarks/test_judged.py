@@ -398,9 +398,14 @@ def test_too_many_failures_are_an_error(case):
 
 
 def test_repeats_are_kept_one_by_one(case):
-    """The second time, the judge says the worst of all."""
+    """The second time, the judge says the worst of all; or the first time, which moves the scores as far."""
     judge = judge_of(lambda prompt, times: obedient(prompt, case.reply(case.verdicts[times - 1])))
     result = case.compute(RESPONSES, judge, repeats=2)
+    other = judge_of(lambda prompt, times: obedient(prompt, case.reply(case.verdicts[2 - times])))
+    again = case.compute(RESPONSES, other, repeats=2)
+    assert [again["spread"][score] for score in case.scores] == [
+        result["spread"][score] for score in case.scores
+    ]
     for row in result["per_question"]:
         for values in row["repeats"].values():
             assert len(values) == 2

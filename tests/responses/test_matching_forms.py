@@ -157,6 +157,15 @@ def test_a_half_last_line(form, note, questions, tmp_path, ran):
     assert found.rows == 14 and "cut off" in str(found) and "--partial" in found.command
 
 
+def test_half_last_lines_of_two_parts_are_both_told(questions, tmp_path, ran):
+    rows, dataset = questions
+    responses = [{"question_id": row["question_id"], "response": row["label"]} for row in rows]
+    parts = [written(tmp_path / f"{part}.jsonl", responses[part::2], "jsonl") for part in (0, 1)]
+    named = f"mine={parts[0]},{parts[1]}"
+    told = ran("score pope --partial --bootstrap 0 --dataset", *dataset, "--responses", named).err
+    assert "0.jsonl, line 8 is cut off" in told and "1.jsonl, line 7 is cut off" in told
+
+
 def test_a_line_that_is_cut_within_a_character(questions, tmp_path):
     rows, dataset = questions
     content = b""

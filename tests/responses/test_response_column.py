@@ -167,6 +167,12 @@ def test_an_honest_model_is_scored(dataset):
         assert accuracy(merged(rows, answer=model.words), dataset)[0] == pytest.approx(model.accuracy)
 
 
+def test_one_text_in_all_rows_is_scored_and_told(dataset):
+    score, told = accuracy(merged(question_rows(), answer=["Yes, there is."] * QUESTIONS), dataset)
+    assert score == pytest.approx(1 / 3)
+    assert "nearly all of the 60 responses are the same text, 'Yes, there is.'" in told
+
+
 @needs_upstream
 def test_popes_answers_are_right_answers_in_repopes_place():
     """RePOPE corrects 5 to 6 % of POPE's answers."""

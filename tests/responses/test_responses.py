@@ -3,6 +3,7 @@
 import json
 import random
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -212,6 +213,22 @@ def test_a_file_whose_name_says_another_sampling_is_doubted(beside, tmp_path):
     file.write_text('{"question_id": 1, "response": "Yes"}\n{"question_id": 2, "response": "No"}')
     with pytest.warns(UserWarning, match="its name says popular, but the sampling of the dataset is random"):
         halluscope.score("pope", file, str(tmp_path / "coco_pope_random.json"), bootstrap=0)
+
+
+@pytest.mark.parametrize("name", ["mine_random", "mine_popular"])
+def test_a_name_of_one_sampling_is_not_doubted_where_there_are_several(name, tmp_path):
+    """`popular` may be how the LVLM was trained."""
+    datasets = []
+    rows = []
+    for sampling, thing in (("random", "dog"), ("popular", "cow")):
+        file = tmp_path / f"coco_pope_{sampling}.json"
+        datasets.append(small_datasets.pope_file(file, [(IMAGE, thing, "yes")]))
+        question = f"Is there a {thing} in the image?"
+        rows.append({"question_id": 1, "sampling": sampling, "question": question, "response": "Yes"})
+    responses = small_datasets.write_lines(tmp_path / f"{name}.jsonl", rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert halluscope.score("pope", responses, datasets, bootstrap=0)["rows"] == 2
 
 
 def test_names_of_prompts_where_there_are_none(scored):

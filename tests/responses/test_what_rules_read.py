@@ -43,6 +43,12 @@ def test_what_strict_reads_for_yes_it_reads_for_no(way):
         assert (result["accuracy"], result["unparsed"]) == (1, 0)
 
 
+def test_strict_reads_true_and_false_of_json():
+    said = ['{"answer": true}', '{"reason": "No cat.", "answer": false}', "[false]"]
+    result = POPE(said, ["yes", "no", "no"], parser="strict")
+    assert (result["accuracy"], result["unparsed"]) == (1, 0)
+
+
 @pytest.mark.parametrize("way", MARKED)
 def test_strict_reads_letters_in_the_same_ways(way):
     rows = [

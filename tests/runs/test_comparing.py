@@ -107,6 +107,16 @@ def test_classes(tmp_path):
     assert notes.lines[0].endswith("the 1 with the smallest p are shown, all with --all or .to_pandas()")
 
 
+@needs("chair")
+def test_why_a_score_is_not_tested_is_the_reason_of_either_run(tmp_path):
+    """One model mentions nothing, so that its share of wrong mentions is undefined."""
+    some = captions(tmp_path, *["A dog.", "A cat."] * 15)
+    none = captions(tmp_path, *["Nothing."] * 30)
+    for runs in ({"some": some, "none": none}, {"none": none, "some": some}):
+        found = compare(runs, [], Bootstrap(20))
+        assert found.untested.keys() == {row.score for row in found.scores if math.isnan(row.by.p)} != set()
+
+
 @needs("pope")
 def test_the_command(tmp_path, monkeypatch, ran, refused):
     monkeypatch.chdir(tmp_path)

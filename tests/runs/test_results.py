@@ -52,6 +52,15 @@ def test_one_model(rows):
     assert "interval" not in halluscope.score("pope", GOOD, rows, bootstrap=0)
 
 
+def test_a_score_that_there_is_not(rows, tmp_path, refused):
+    file = tmp_path / "good.json"
+    file.write_text(json.dumps(by_id(GOOD)))
+    rows.to_json(tmp_path / "rows.jsonl")
+    command = ["score pope --bootstrap 0 --scores f2 --responses", file, "--dataset", tmp_path / "rows.jsonl"]
+    said = refused(*command)
+    assert "There is no score 'f2'" in said and "f1" in said
+
+
 @pytest.mark.parametrize(
     "give",
     [

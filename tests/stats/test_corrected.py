@@ -106,6 +106,21 @@ def test_the_bias_of_a_ratio_by_hand():
     assert found.scores["recall_cls"]["value"] == pytest.approx(1)
 
 
+def test_classes_that_differ_no_more_than_by_chance_share_a_prediction():
+    """As above, but of 50 labelled absent objects people agree on 20 of a and 22 of b: 0.42 of either are implied.
+
+    The anchors are 200 + 20 + 150 x 0.42 = 283 and 285 predicted cells, the estimates 280 and 288, and the ratios
+    200 / 283 + 3 x 200 / 283^2 and 200 / 285 - 3 x 200 / 285^2. No class's own labels move its slope, so that nothing
+    is taken off for a bias.
+    """
+    texts = np.arange(400)
+    present = np.repeat((texts % 2 == 0)[:, None], 2, axis=1)
+    implied = present | np.stack([texts < 40, texts < 44], axis=1)
+    found = correct(np.ones((400, 2), dtype=np.int8), present, some(implied, texts[:100], 0.25))
+    expected = (0.714203 + 0.694367) / 2
+    assert found.scores["precision_cls"]["value"] == pytest.approx(expected, abs=1e-5)
+
+
 @st.composite
 def tables(draw_, fewest=3, most=40):
     """Make a judge's labels, people's labels, and what is present; nothing is empty."""
@@ -209,7 +224,33 @@ def test_scores_by_class_of_classes_that_are_not_labelled():
 def test_a_precision_of_nothing_is_undefined():
     nothing = np.zeros((120, 1), dtype=bool)
     found = correct(nothing.astype(np.int8), ~nothing, whole(nothing))
-    assert "precision_all" in found.refused and "recall_all" not in found.refused
+    assert {"precision_all", "precision_cls"} <= found.refused.keys()
+    assert found.refused.keys().isdisjoint({"recall_all", "recall_cls"})
+
+
+def test_texts_that_may_move_the_scores_more_are_drawn_more_often():
+    """The judge says yes to both classes in the first ten of 100 texts, and to neither in the others."""
+    labels = np.zeros((100, 2), dtype=np.int8)
+    labels[:10] = 1
+    rows, chances = draw(labels, labels == 1, 50)
+    assert chances[rows < 10].min() > 1.5 * chances[rows >= 10].max()
+
+
+def test_a_text_that_is_hardly_doubted_is_drawn_at_least_three_tenths_as_often_as_by_a_uniform_draw():
+    labels = np.zeros((100, 2), dtype=np.int8)
+    labels[0] = 1
+    outvoted = np.zeros(labels.shape)
+    outvoted[:90] = 0.5
+    rows, chances = draw(labels, labels == 1, 40, outvoted=outvoted)
+    hardly_doubted = chances[rows >= 90]
+    assert len(hardly_doubted) > 0
+    assert hardly_doubted.min() >= 0.3 * 0.4
+    assert hardly_doubted.max() < 0.5 * 0.4
+
+
+def test_where_no_text_can_move_a_score_all_are_drawn_as_often():
+    rows, chances = draw(np.zeros((100, 2), dtype=np.int8), np.zeros((100, 2), dtype=bool), 20)
+    assert len(rows) == 20 and chances == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import ttest_rel
+from scipy.stats import chi2, ttest_rel
 
 from halluscope.stats import tallies
-from halluscope.stats.intervals import AMOUNT, blocks_of, leave_out, total_of
+from halluscope.stats.intervals import AMOUNT, blocks_of, interval, leave_out, total_of
 from halluscope.stats.paired import FEWEST, difference, holm, ratio_differences
 
 P = st.floats(0, 1)
@@ -102,6 +102,16 @@ def test_the_same_wholes_are_mcnemars_test():
     hits = np.repeat([[1, 1], [1, 0], [0, 1], [0, 0]], [150, 13, 4, 33], axis=0).T
     one, other = ({"score": (row, np.ones(200))} for row in hits)
     assert ratio_differences(one, other)["score"].p == pytest.approx(math.erfc(math.sqrt(81 / 17 / 2)))
+
+
+@pytest.mark.parametrize("events", [3, 10, 40])
+def test_a_few_things_in_many_rows_are_counted_as_by_poisson(events):
+    """Against the exact ends of a count, which Byar's formula is near: the upper one to a thousandth."""
+    counted = np.zeros(40_000)
+    counted[:events] = 1
+    low, high = interval(replace(left_out(rows(counted)), range=AMOUNT), 0.95)
+    assert len(counted) * high == pytest.approx(chi2.ppf(0.975, 2 * events + 2) / 2, rel=1e-3)
+    assert len(counted) * low == pytest.approx(chi2.ppf(0.025, 2 * events) / 2, rel=0.03)
 
 
 def test_mean_numbers_of_things_differ_as_in_a_paired_t_test():

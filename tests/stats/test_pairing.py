@@ -33,18 +33,28 @@ def test_yes_and_no(rng):
     assert not warned(rng.integers(0, 2, (500, 1)), right) and not warned(np.ones((500, 1)), right)
 
 
-def test_real_descriptions(upstream):
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("throne", {"judges": "lexical", "progress": False}), ("chair", {"synonyms": "names"})],
+)
+def test_real_descriptions(upstream, name, options):
     with gzip.open(upstream / "chair" / "coco2014_chair_objects.json.gz", "rt") as file:
         objects = json.load(file)
     lines = (upstream / "responses" / "opera_llava-1.5_greedy.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     texts, references = [row["caption"] for row in rows], [objects[str(row["image_id"])] for row in rows]
-    throne = halluscope.get_benchmark("throne").compute
+    compute = halluscope.get_benchmark(name).compute
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        throne(texts, references, judges="lexical", progress=False)
+        compute(texts, references, **options)
     with pytest.warns(UserWarning, match="clearly better in another order"):
-        throne(sorted(texts), references, judges="lexical", progress=False)
+        compute(sorted(texts), references, **options)
+
+
+def test_answers_of_the_row_before(rng):
+    right = rng.choice(["yes", "no"], 500)
+    with pytest.warns(UserWarning, match="clearly better in another order"):
+        halluscope.get_benchmark("pope").compute(np.roll(right, 1).tolist(), right.tolist(), bootstrap=0)
 
 
 def test_ids_put_predictions_into_order():

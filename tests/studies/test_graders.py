@@ -171,10 +171,15 @@ def test_bad_input(tmp_path, sheet_of, refused):
 QUESTIONS = 120
 
 
-def scored(tmp_path, name, right, row, benchmark="haloquest", verdicts=(True, False)):
-    """Score a model whose first `right` responses the judge calls right, or gives the first of two verdicts."""
+def scored(tmp_path, name, right, asked, benchmark="haloquest", verdicts=(True, False)):
+    """Score a model whose first `right` responses the judge calls right, or gives the first of two verdicts.
+
+    `asked` are the rows of the questions, or one row that stands for all.
+    """
+    if isinstance(asked, dict):
+        asked = [asked] * QUESTIONS
     rows = tmp_path / "rows.jsonl"
-    rows.write_text("\n".join(json.dumps({**row, "id": number}) for number in range(QUESTIONS)))
+    rows.write_text("\n".join(json.dumps({**row, "id": number}) for number, row in enumerate(asked)))
     texts = tmp_path / f"{name}.jsonl"
     responses = [{"id": number, "response": f"{name} says {number}"} for number in range(QUESTIONS)]
     texts.write_text("\n".join(map(json.dumps, responses)))
@@ -224,6 +229,22 @@ def test_a_difference_by_one_certificate(runs, certified, json_of, ran):
     assert difference["beyond_chance"] and difference["more_marks"] == 0
     assert "no response of two is marked" in found["doubts"][0]
     assert "Doubtful" in ran("study", "certify", *runs, *options).out
+
+
+def test_errors_are_told_by_part(tmp_path, sheet_of, json_of):
+    """People deny ten of the 70 that the judge calls right, all of them among the last 60 of 120 questions."""
+    (row, *_) = read_rows(str(small_datasets.build("haloquest", tmp_path)))
+    types = ("false premises", "visual challenge")
+    run = scored(tmp_path, "one", 70, [{**row, "type": types[number >= 60]} for number in range(QUESTIONS)])
+    texts = {}
+
+    def by_people(row):
+        texts[row["text"]] = row["response"] or texts[row["text"]]
+        return YES_MARK if int(texts[row["text"]].split()[-1]) < 60 else NO_MARK
+
+    found = json_of("study", "certify", mark(sheet_of(run, QUESTIONS), by_people), "--run", run)
+    same = {row["group"]: (row["of"], row["same"]) for row in found["errors"] if row["group"] in types}
+    assert same == {types[0]: (60, 1), types[1]: (60, pytest.approx(50 / 60))}
 
 
 @pytest.mark.parametrize("resamples", ["0", "1"])

@@ -96,13 +96,16 @@ SAID = {"id": 1, "response": "t"}
 
 
 def test_the_same_seed_draws_the_same_rows(rows, tmp_path, capsys):
-    first = table(make(rows, tmp_path / "a") / "sheet.csv")
+    sheet = make(rows, tmp_path / "a")
+    first = table(sheet / "sheet.csv")
     assert first == table(make(rows, tmp_path / "b") / "sheet.csv")
     other = table(make(rows, tmp_path / "c", "--seed", "1") / "sheet.csv")
     assert {row["id"] for row in first} != {row["id"] for row in other}
     ids = [int(row["id"]) for row in first]
     assert ids == sorted(ids) and len(set(ids)) == 5
     assert all(row["question"] == f"Is {row['id']} even?" for row in first)
+    visible = (sheet / "page.html").read_text().partition('<script type="application/json"')[0]
+    assert all(row["question"] in visible for row in first)
     assert "5 rows, 0 with an image" in capsys.readouterr().out
 
 

@@ -201,7 +201,7 @@ def whole_reply(reply: str, ended: bool = True) -> int | None:
     return _whole(reply, ended, _WORDS)
 
 
-def checkers_label(reply: str, ended: bool = True) -> int | None:
+def checkers_label(reply: str, ended: bool) -> int | None:
     """Read a checker's label: 1 for a claim that the text supports, else 0."""
     return _whole(reply, ended, _LABELS)
 
@@ -232,8 +232,6 @@ def first_word(reply: str, ended: bool = True) -> int | None:
     is_complete = ended or (rest and rest not in _APOSTROPHES)
     if not is_complete and any(known.startswith(word) for known in _WORDS):
         return None
-    if not is_complete:
-        return OTHER
     return _WORDS.get(word, OTHER)
 
 
