@@ -148,6 +148,18 @@ def test_what_was_added_is_kept_until_a_score_is_made_of_it():
     assert metric.compute(predictions=["Yes."], references=["no"])["accuracy"] == 0
 
 
+def test_an_error_says_that_rows_were_added_before():
+    """Whoever gives all rows again would score them twice."""
+    metric = evaluate.load(str(share("metrics", "pope")))
+    with pytest.raises(ValueError, match="no option 'parsr'") as alone:
+        metric.compute(predictions=["Yes."], references=["yes"], parsr="strict")
+    assert not hasattr(alone.value, "__notes__")
+    metric.add(prediction="Yes.", reference="yes")
+    with pytest.raises(ValueError, match="no option 'parsr'") as raised:
+        metric.compute(parsr="strict")
+    assert "Rows that were added before (1) are kept" in raised.value.__notes__[0]
+
+
 @each()
 def test_the_docstring_names_each_option_and_score(benchmark):
     text = benchmark.help
@@ -357,6 +369,8 @@ def test_judges_by_name(tiny_t5):
     assert "SmolLM2" in halluscope.load_judge("openai:SmolLM2@http://127.0.0.1:1/v1").key
     with pytest.raises(ValueError, match="'flan-t5' stands for 3 judges"):
         halluscope.load_judge("flan-t5")
+    with pytest.raises(ValueError, match="the judge's name is None; expected a text"):
+        halluscope.load_judge(None)
 
 
 def test_the_list_of_benchmarks_says_what_their_classes_say():

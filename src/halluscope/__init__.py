@@ -79,11 +79,15 @@ def build(
         The dataset's folder, for `datasets.load_dataset`.
 
     Raises:
-        ValueError: for an unknown name, or sources that are not the published ones; nothing is written then.
-        OSError: if a source cannot be read or downloaded, or the folder cannot be written.
+        ValueError: for an unknown name or option, or sources that are not the published ones, are not there, or
+            cannot be downloaded; nothing is written then.
+        OSError: if a source cannot be read, or the folder cannot be written.
     """
+    from pathlib import Path
+
     from halluscope import registry
     from halluscope.paths import path_of
+    from halluscope.validation import kind
 
     builder = registry.benchmark(name).builder(registry.dataset(name))
     paths = {"source", "images", "out", "cache"}
@@ -94,6 +98,7 @@ def build(
         if value is None:
             continue
         if option in paths:
+            kind(option, value, str | Path, "the name of a file or folder")
             value = path_of(value)
         chosen[option] = value
     folder: Path = builder.build(**chosen)
@@ -115,7 +120,7 @@ def score(
             to it.
         responses: a file (JSON lines, a JSON list or {id: text}, csv, tsv, Parquet, xlsx, .gz too, samples of lm-eval
             or lmms-eval, or a log of Inspect), "NAME=A,B,C" for a file in parts, rows with an id and a text, or texts
-            in the dataset's order; for several LVLMs {"A": ..., "B": ...} with a file or a list each.
+            in the dataset's order, or {id: text}; for several LVLMs {"A": ..., "B": ...} with one of these each.
         dataset: a folder (of `halluscope build` or `save_to_disk`), a Hub id, or an upstream file, written
             `name[:config][@split]`, or a loaded `datasets.Dataset`; a list if the benchmark has several files.
         out: a new folder that receives the run: scores, rows, votes and replies (`halluscope verify` checks it); None
@@ -183,8 +188,8 @@ def table(*runs: str | Path, preset: str = "", scores: Sequence[str] = ()) -> Pr
         A dict: model -> the scores by "benchmark/score". It prints as a table; `.to_pandas()` gives a row per model.
 
     Raises:
-        ValueError: for runs that cannot stand in one column (other images, prompts or options), two runs of one model
-            and benchmark, or an unknown preset or score.
+        ValueError: for no runs, runs that cannot stand in one column (other images, prompts or options), two runs of
+            one model and benchmark, or an unknown preset or score.
     """
     from halluscope.runs import table as tables
 
@@ -201,7 +206,7 @@ def verify(*runs: str | Path) -> dict[str, list[str]]:
         For each run's folder what differs; an empty list if all is well.
 
     Raises:
-        ValueError: if a folder holds no run.
+        ValueError: if no folder is named, or one holds no run.
     """
     from halluscope.runs import calls
 
@@ -233,7 +238,9 @@ def report(
         A report, which a notebook shows at the end of a cell; `.save("report.html")` writes it.
 
     Raises:
-        ValueError: if the result has another form, or is about other responses, or if there is no such run.
+        ValueError: if the result has another form, another number of rows than there are responses, or marks beyond
+            the end of one, or if there is no such run. That they are the responses that were scored is not checked
+            otherwise.
     """
     from pathlib import Path
 
@@ -274,7 +281,9 @@ def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Voter | C
     from halluscope.judging.client import ENDPOINT
     from halluscope.judging.options import VoteOptions
     from halluscope.judging.resolve import named, resolve, resolve_chat
+    from halluscope.validation import kind
 
+    kind("the judge's name", name, str, "a text, such as 'lexical'")
     if name.startswith(ENDPOINT):
         return resolve_chat(name)
     meant = named(name)

@@ -254,7 +254,10 @@ def of_a_part(rows: int, expected: int, noun: str = "questions") -> str:
 
 
 def _unlike(name: str, values: Any, expected: str) -> str:
-    return f"{name} is {short_repr(values)}; expected {expected}; it is of the type {type(values).__name__}."
+    hint = ""
+    if hasattr(values, "columns"):
+        hint = " Of a table, pass one column, or its rows as a list of dicts."
+    return f"{name} is {short_repr(values)}; expected {expected}; it is of the type {type(values).__name__}.{hint}"
 
 
 def _any_of(known: Sequence[str]) -> str:

@@ -21,6 +21,7 @@ import pytest
 from datasets import Image, Value, load_dataset
 from PIL import Image as Pillow
 
+import halluscope
 from halluscope import cli, registry
 from halluscope.building import fetch
 from halluscope.building import spec as specs
@@ -31,6 +32,7 @@ from halluscope.paths import share
 from halluscope.terminal import quiet
 from tests import images as image_files
 from tests import small_datasets
+from tests.small_datasets import needs
 
 throne_coco = small_datasets.builder("throne_coco")
 
@@ -338,6 +340,32 @@ def test_images_that_are_and_are_not_wanted(upstream: Path, tmp_path: Path) -> N
         picture.unlink()
     with pytest.raises(BuildError, match="None of the 4 images that the annotations name exists"):
         build(upstream, tmp_path / "out", only_images_present=True)
+
+
+@needs("pope")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"forced": True}, "the builder of pope has no option 'forced'. Did you mean 'force'"),
+        ({"images": "val2014"}, "the builder of pope has no option 'images'"),
+        ({"no_images": True}, "the builder of pope has no option 'no_images'"),
+        ({"force": "no"}, "force is 'no'; expected True or False"),
+        ({"out": 3}, "out is 3; expected the name of a file or folder"),
+        ({"configs": "coco"}, "configs is 'coco'; expected a list of some of coco, aokvqa, gqa"),
+        ({"configs": ["cocoa"]}, "configs is 'cocoa'; expected 'coco'"),
+        ({"from_annotations": "a.json", "images_count": "4"}, "images_count is '4'; expected a whole number"),
+    ],
+)
+def test_options_that_do_not_fit(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        halluscope.build("pope", "nowhere", **options)
+
+
+def test_no_images_in_python(upstream: Path, tmp_path: Path) -> None:
+    """What the command calls --no-images has this name in Python too."""
+    annotations = upstream / "instances_val2017.json"
+    built = halluscope.build("throne_coco", annotations, out=tmp_path / "out", no_images=True, subset=True)
+    assert "image" not in load(built).column_names
 
 
 def test_a_folder_with_the_published_archives(upstream: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from datasets import load_dataset
 
 import halluscope
 import halluscope.inspection.inspecting
@@ -58,6 +59,30 @@ def test_descriptions_beside_answers_with_ids_of_their_own(tmp_path):
     for other in ([*rows[1:3], rows[0] | {"image": "AMBER_9.jpg"}], rows):
         with pytest.raises(ValueError, match="id 7[01] is not among the 4 rows"):
             scored(other, dataset, "amber", partial=True)
+
+
+@pytest.mark.parametrize("form", ["rows", "reversed", "by id", "named", "question_id", "with objects"])
+def test_ids_decide_before_the_order(form, tmp_path):
+    """DASH-B's rows are told apart by images and objects too, as in its authors' file, which has no ids."""
+    dataset = small_datasets.build("dash_b", tmp_path)
+    rows = []
+    for question in load_dataset(str(dataset), split="test"):
+        answer = "Yes, there is." if question["answer"] == "yes" else "No, there is not."
+        rows.append({"id": question["question_id"], "response": answer})
+        if form == "with objects":
+            rows[-1]["object_name"] = question["object"]
+    options = {}
+    if form != "rows":
+        rows.reverse()
+    if form == "named":
+        rows = [{"number": row["id"], "response": row["response"]} for row in rows]
+        options["id_column"] = "number"
+    if form == "question_id":
+        rows = [{"question_id": row["id"], "response": row["response"]} for row in rows]
+    responses = {row["id"]: row["response"] for row in rows} if form == "by id" else rows
+    result = scored(responses, str(dataset), "dash_b", **options)
+    assert result["accuracy"] == 1
+    assert result["matched"] == (options.get("id_column") or next(iter(rows[0])))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ import pickle
 import re
 
 import datasets
+import numpy as np
+import pandas
 import pytest
 
 import halluscope
@@ -48,6 +50,49 @@ def test_one_model(rows):
     assert frame.loc[0, "accuracy"] == 1 and 0.8 < frame.loc[0, "accuracy low"] < 1
     assert json.loads(json.dumps(result)) and pickle.loads(pickle.dumps(result)) == result
     assert "interval" not in halluscope.score("pope", GOOD, rows, bootstrap=0)
+
+
+@pytest.mark.parametrize(
+    "give",
+    [
+        lambda texts: dict(reversed([(row["question_id"], row["response"]) for row in by_id(texts)])),
+        lambda texts: {str(number): text for number, text in enumerate(texts, 1)},
+        pandas.Series,
+        np.array,
+        lambda texts: datasets.Dataset.from_list(by_id(texts))["response"],
+    ],
+)
+def test_several_models_in_every_form(give, rows):
+    results = halluscope.score("pope", {"A": give(GOOD), "B": give(BAD)}, rows, bootstrap=0)
+    one_by_one = [halluscope.score("pope", give(texts), rows, bootstrap=0) for texts in (GOOD, BAD)]
+    assert [results["A"]["f1"], results["B"]["f1"]] == [result["f1"] for result in one_by_one]
+    assert results["A"]["f1"] == 1
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), 3])
+def test_what_is_no_text(value, rows):
+    said = re.escape(f"responses[79] is {value}; expected a text")
+    with pytest.raises(ValueError, match=said):
+        halluscope.score("pope", [*GOOD[:-1], value], rows)
+
+
+def test_a_table_without_names(rows):
+    with pytest.raises(ValueError, match="Texts here: 1"):
+        halluscope.score("pope", pandas.DataFrame({0: range(1, 81), 1: GOOD}), rows)
+
+
+def test_no_runs():
+    for call in (halluscope.compare, halluscope.table, halluscope.verify):
+        with pytest.raises(ValueError, match="No run is named; expected a folder that `halluscope score"):
+            call()
+
+
+def test_one_name_in_place_of_a_list(rows, tmp_path):
+    halluscope.score("pope", {"A": GOOD, "B": BAD}, rows, out=tmp_path / "runs")
+    with pytest.raises(ValueError, match="scores is 'accuracy'; expected a list"):
+        halluscope.compare(tmp_path / "runs", scores="accuracy")
+    with pytest.raises(ValueError, match="scores is 'pope/f1'; expected a list"):
+        halluscope.table(tmp_path / "runs", scores="pope/f1")
 
 
 def test_several_models(rows, tmp_path):

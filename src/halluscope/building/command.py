@@ -1,6 +1,6 @@
 """Defines builders."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,11 @@ from typing import Any
 from halluscope.building.output import Order
 from halluscope.building.spec import Spec, load
 from halluscope.errors import BuildError, HalluscopeError
-from halluscope.options import Option
+from halluscope.options import Option, check
+from halluscope.validation import flags, listed, whole, word
+
+# The fields of `Order` that are about a column `image`, and --no-images
+OF_IMAGES = ("images", "with_images", "no_images", "only_images_present")
 
 
 @dataclass(frozen=True)
@@ -30,18 +34,53 @@ class Builder:
         out: Path | None = None,
         *,
         spec: Spec | None = None,
+        no_images: bool = False,
         **options: Any,
     ) -> Path:
         """Build the dataset, and return its folder. Everything is checked before anything is written.
 
         `options` are the other fields of `Order`, and the builder's own options.
         """
+        self._check_names(options, images, no_images)
+        for option in self.options:
+            if options.get(option.name) is not None:
+                _check_value(option, options[option.name])
+        flags(no_images=no_images)
+        if no_images:
+            options["with_images"] = False
         if images is not None and not options.get("with_images", True):
             raise BuildError(f"--images {images} and --no-images are given; expected one of them.")
         shared = {field.name: options.pop(field.name) for field in fields(Order) if field.name in options}
+        flags(**{name: value for name, value in shared.items() if name != "cache"})
         try:
             return self.make(Order(spec or load(self.name), source, images, out, **shared), **options)
         except HalluscopeError:
             raise
         except ValueError as error:  # of a bad row
             raise BuildError(str(error)) from error
+
+    def _check_names(self, options: Mapping[str, Any], images: Path | None, no_images: bool) -> None:
+        """Check that the builder has each of these options; one that stores no images has none about them."""
+        known = ["source", "out", *OF_IMAGES, "subset", "force", "cache"]
+        names = list(options)
+        if not self.images:
+            known = [name for name in known if name not in OF_IMAGES]
+            if images is not None:
+                names.append("images")
+            if no_images:
+                names.append("no_images")
+        known += [option.name for option in self.options]
+        check(names, known, f"the builder of {self.name}")
+
+
+def _check_value(option: Option, value: Any) -> None:
+    """Check the value of a builder's own option."""
+    if option.flag:
+        flags(**{option.name: value})
+    elif option.choices and option.many:
+        for entry in listed(option.name, value, f"a list of some of {', '.join(option.choices)}"):
+            word(option.name, entry, option.choices)
+    elif option.choices:
+        word(option.name, value, option.choices)
+    elif option.type is int:
+        whole(option.name, value)

@@ -52,8 +52,6 @@ def build(
         subset: accept files and counts that are not the published ones
         cache: the folder for downloads (default: the user's cache)
     """
-    if options.pop("no_images", False):
-        options["with_images"] = False
     try:
         folder = builder_of(name).build(out=out, force=force, subset=subset, cache=cache, **options)
     except KeyboardInterrupt as stopped:

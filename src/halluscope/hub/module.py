@@ -46,9 +46,17 @@ class Module(evaluate.Metric):  # type: ignore[misc]
         caller = sys._getframe(1).f_locals.get("self")
         if isinstance(caller, evaluate.CombinedEvaluations):
             options = _without_others(record, options)
-        record.check_options({name: value for name, value in options.items() if name != "ids"})
-        texts, rows = self._with_added(predictions, references)
-        result = dict(record.compute(texts, rows, **options))
+        try:
+            record.check_options({name: value for name, value in options.items() if name != "ids"})
+            texts, rows = self._with_added(predictions, references)
+            result = dict(record.compute(texts, rows, **options))
+        except Exception as error:
+            if self._predictions:
+                error.add_note(
+                    f"Rows that were added before ({len(self._predictions):,}) are kept: compute() scores them, and "
+                    "rows that are added or given again count twice. To begin anew, load the metric again."
+                )
+            raise
         self._predictions = []
         self._references = []
         return result

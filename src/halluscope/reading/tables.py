@@ -95,7 +95,7 @@ def _json(file: Readable, choices: Choices) -> Iterator[Located]:
         where += ", line 1"
     limits.check("rows", text.count(":"), where)  # at least as many colons as ids
     content = parse(text, where)
-    if _is_by_id(content):
+    if is_by_id(content):
         yield from by_id(content, str(file))
     else:
         yield where, content
@@ -119,10 +119,10 @@ def _is_one_line(text: str) -> bool:
     return end < 0 or after_gap(text, end) == len(text)
 
 
-def _is_by_id(content: Mapping[str, Any]) -> bool:
+def is_by_id(content: Mapping[Any, Any]) -> bool:
     """Whether an object has a value of `BY_ID`, or a list of one, per id: no key looks like a column's name."""
     for key, value in content.items():
-        if type(_single(value)) not in BY_ID or _COLUMN.fullmatch(key):
+        if type(_single(value)) not in BY_ID or _COLUMN.fullmatch(str(key)):
             return False
     return len(content) > 0
 

@@ -13,7 +13,7 @@ from halluscope.reading import tables
 from halluscope.responses import answer_lists
 from halluscope.responses.names import TEXTS
 from halluscope.sanitize import short_repr
-from halluscope.validation import listed
+from halluscope.validation import is_like_a_list, kind, listed
 
 Row = Mapping[str, Any]
 # The responses of one LVLM as a user gives them: a file, "NAME=A,B,C" for a file in parts, rows, texts in the
@@ -77,10 +77,15 @@ def source_of(responses: Given) -> Source:
         place = path_of(responses)
         return Source(files=answer_lists.files_at(place), place=place)
     rows = []
-    for entry in listed(
-        "responses", responses, "a file, a list of rows with an id and a text, a table, or {id: text}"
+    for number, entry in enumerate(
+        listed("responses", responses, "a file, a list of rows with an id and a text, a table, or {id: text}")
     ):
-        rows.append({TEXTS[0]: entry} if isinstance(entry, str) else entry)
+        if isinstance(entry, str):
+            entry = {TEXTS[0]: entry}
+        kind(
+            f"responses[{number}]", entry, Mapping, "a text (it may be empty), or a row with an id and a text"
+        )
+        rows.append(entry)
     return Source(rows=rows)
 
 
@@ -108,7 +113,7 @@ def _check_once(columns: Sequence[Any]) -> None:
 
 
 def is_by_name(responses: Any) -> bool:
-    """Whether these are the responses of several LVLMs by their names (files, lists), not the texts of one by id."""
+    """Whether these are the responses of several LVLMs by their names, not the texts or rows of one by id."""
     if not isinstance(responses, Mapping) or not responses:
         return False
     return all(_is_of_one(value) for value in responses.values())
@@ -120,7 +125,9 @@ def _is_of_one(value: Any) -> bool:
         return _NAME.fullmatch(value) is not None
     if isinstance(value, list | tuple):  # a list of one text is a text, as some files have it
         return len(value) != 1 or not isinstance(value[0], str)
-    return isinstance(value, Path) or hasattr(value, "columns")
+    if isinstance(value, Mapping):  # of texts by ids, and no row with named columns
+        return tables.is_by_id(value)
+    return isinstance(value, Path) or hasattr(value, "columns") or is_like_a_list(value)
 
 
 def names_of(listed_sources: Sequence[Source], models: Sequence[str]) -> list[str]:

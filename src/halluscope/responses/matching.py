@@ -264,13 +264,16 @@ def pairs_of(case: Case) -> Pairs:
         if pairs is not None:
             return pairs
     refusals: list[ValueError] = []
+    id_columns = _id_columns(case)
+    others: list[str] = []
     # where images and questions tell rows apart, the other columns do not
-    if case.identity.also_by and not by_question and not case.holds(case.identity.id[0]):
+    if not by_question and not case.holds(case.identity.id[0]) and not case.identity.options.id_column:
+        others = ways.other_columns(case)
+    if others and not id_columns:
         try:
-            return ways.by_other_columns(case)
+            return ways.by_other_columns(case, others)
         except ValueError as error:
             refusals.append(error)
-    id_columns = _id_columns(case)
     for columns in id_columns or [()]:
         try:
             pairs = ways.by_id(case, columns) if columns else ways.by_order(case)
@@ -283,6 +286,9 @@ def pairs_of(case: Case) -> Pairs:
         else:
             if not refusals or _is_confirmed(case, pairs, columns):
                 return pairs
+    if others and id_columns:
+        with suppress(ValueError):
+            return ways.by_other_columns(case, others)
     pairs = _by_content(case, id_columns, refusals)
     are_own_ids = not id_columns or kinds(refusals) == {UnknownId}
     if pairs is None and by_question and case.questions and are_own_ids:

@@ -407,9 +407,9 @@ def with_known_columns(table: Table, columns: Sequence[str] = ()) -> Table:
     return table.over(more) if more else table
 
 
-def _asks(table: Table, name: str) -> bool:
+def _asks(table: Table, name: Any) -> bool:
     """Whether a column that is not named like responses has a question mark in each row."""
-    if SAYS.match(name):
+    if SAYS.match(str(name)):
         return False
     return all(isinstance(cell, str) and "?" in cell for cell in table.cells(name))
 

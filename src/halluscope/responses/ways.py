@@ -256,17 +256,20 @@ def _in_one_set(case: Case, match: Callable[[Case], Pairs]) -> Pairs | None:
     return next(iter(fitting.values()), None)
 
 
-def by_other_columns(case: Case) -> Pairs:
-    """Match by other columns that together identify a row, or take the rows that the responses state."""
-    identity = case.identity
-    columns = []
-    for name in identity.also_by.values():
+def other_columns(case: Case) -> list[str]:
+    """Return the other columns that together identify a row, as far as all responses have them."""
+    columns: list[str] = []
+    for name in case.identity.also_by.values():
         if case.fills(name) and name not in case.responses.columns and name not in columns:
             columns.append(name)
-    if not columns:
-        return by_order(case)
+    return columns
+
+
+def by_other_columns(case: Case, columns: Sequence[str]) -> Pairs:
+    """Match by other columns that together identify a row, or take the rows that the responses state."""
+    by_them = replace(case, identity=replace(case.identity, id=tuple(columns)))
     try:
-        return by_id(replace(case, identity=replace(identity, id=tuple(columns))), columns)
+        return by_id(by_them, columns)
     except ValueError:
         pairs = _stated_rows(case)
         if pairs is None:

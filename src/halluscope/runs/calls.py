@@ -22,7 +22,7 @@ from halluscope.runs.folder import check_options, checked, folders, write
 from halluscope.runs.results import of_scores, signatures
 from halluscope.runs.verifying import differences
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
-from halluscope.validation import kind
+from halluscope.validation import kind, listed
 
 
 def score(name: str, responses: Any, dataset: Any, out: str | Path | None, options: Values) -> Printed:
@@ -97,9 +97,10 @@ def compare(
     paths: Sequence[str | Path], scores: Sequence[str], resampling: Bootstrap, most: int | None = MOST
 ) -> Printed:
     """Compare runs; see `halluscope.compare`. Of groups and classes, `most` differences are printed, None for all."""
+    names = listed("scores", scores, "a list of the names of scores, such as ['accuracy']")
     by_name = checked(paths)
     benchmark = runs.benchmark_of(by_name)
-    comparison = compare_runs(by_name, scores, resampling)
+    comparison = compare_runs(by_name, names, resampling)
     rows = []
     for pairs in (comparison.scores, comparison.groups, comparison.classes):
         rows += [_row_of(pair) for pair in pairs]

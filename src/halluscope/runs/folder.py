@@ -58,6 +58,7 @@ SUMS = "SHA256SUMS"
 # The keys of a row in items.jsonl besides its id and what was found.
 RESPONSE = "response"
 BALLOTS = "ballots"
+A_RUN = "a folder that `halluscope score NAME ... --out FOLDER` wrote"
 INPUTS = "inputs"
 
 # What is noted of how responses were matched.
@@ -300,6 +301,8 @@ def _path(folder: Path, file: str) -> str:
 
 def folders(paths: Sequence[str | Path]) -> list[Path]:
     """Return the folders of runs: each of these folders that is a run, or the runs in it, however deep."""
+    if not paths:
+        raise RunError(f"No run is named; expected {A_RUN}.")
     runs: list[Path] = []
     for path in paths:
         kind(
@@ -311,9 +314,7 @@ def folders(paths: Sequence[str | Path]) -> list[Path]:
         folder = path_of(path)
         inner = _runs_in(folder)
         if not inner:
-            raise RunError(
-                f"There is no run in {folder}; expected a folder that `halluscope score NAME ... --out FOLDER` wrote."
-            )
+            raise RunError(f"There is no run in {folder}; expected {A_RUN}.")
         runs += inner
     return runs
 

@@ -20,6 +20,7 @@ from halluscope.runs.folder import check, folders
 from halluscope.runs.run import Run
 from halluscope.sanitize import one_line, short_repr, typed
 from halluscope.stats.bootstrap import Bootstrap
+from halluscope.validation import listed
 
 # Keys of a signature that may differ between models in one column
 MAY_DIFFER = ("responses", "interval", "seeds", "unfinished", "version")
@@ -92,6 +93,7 @@ def table(paths: Sequence[str | Path], preset: str = "", scores: Sequence[str] =
         RunError: for runs that cannot stand in one column, or two runs of one model and benchmark.
         ValueError: for an unknown preset or score.
     """
+    scores = listed("scores", scores, "a list of scores, such as ['pope/accuracy']")
     if preset and scores:
         raise ValueError(f"preset is {preset!r}, but scores name what is shown; leave one of them out.")
     if preset:
