@@ -160,6 +160,13 @@ def test_a_command_names_config_judge_and_part(file, command, upstream):
         assert re.fullmatch(f"halluscope {command}", inspection.command)
 
 
+def test_texts_in_another_column_are_no_gap(upstream):
+    """The descriptions stand in response_64 to response_512, the answers in response."""
+    (path,) = upstream.glob("wild/mehrdadfazli__CAAC/*")
+    (remark,) = inspect(path).remarks
+    assert "response_512" in remark and "--text-column response response_64" in remark
+
+
 def test_part_of_mme_is_known_by_its_images(upstream, tmp_path):
     """LLaVA's form: half of the questions; two whole subtasks; one question of each image."""
     questions = [json.loads(line) for line in (upstream / "mme/llava_mme.jsonl").read_text().splitlines()]

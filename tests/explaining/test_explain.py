@@ -80,7 +80,7 @@ def test_three_responses_by_hand(three, tmp_path, explain, text):
     printed = text("pope", *three, "--number", "66.7")
     assert printed.startswith("66.7 is\n") and "\n  lmms-eval: accuracy\n" in printed
     for line in (
-        "m does not say what was asked",
+        "m has no prompt, query or instruction that says what was asked",
         "1 random: 'Yes, a cat.' is 'yes', or unreadable",
         "not computed: repope, because --corrected is not given",
     ):
@@ -177,7 +177,7 @@ def test_what_a_prompt_moves_takes_two_files(three, tmp_path, explain, text):
     assert [result["scores"]["accuracy"] for result in lmms_eval["results"]] == pytest.approx([2 / 3, 1])
     printed = text("pope", *words)
     assert "cannot be computed from one file" not in printed
-    assert "prompts: m does not say what was asked" in printed
+    assert "prompts: m has no prompt, query or instruction that says what was asked" in printed
     assert "single word or phrase.' (3)\n  which is what llava, lmms-eval ask" in printed
     assert max(len(line) for line in printed.splitlines() if "signature" not in line) <= 100
 
@@ -241,12 +241,21 @@ def described(tmp_path) -> list[str]:
 
 
 @needs("amber")
-def test_a_protocol_that_is_not_equal_says_so_and_prints_no_number(described, tmp_path, explain, text):
+def test_a_protocol_that_is_not_equal_says_so_where_it_has_a_number(described, tmp_path, explain, text):
     """lmms-eval has other nouns and synonyms; AMBER's script finds nouns and synonyms in another way."""
     words = ["amber", *described, "--number", "50.0"]
     printed = text(*words)
     number, _, tables = printed.partition("\n\n")
-    assert number.splitlines() == ["50.0 is", "  halluscope: chair", "  halluscope: cover"]
+    assert number.splitlines() == [
+        "50.0 is",
+        "  halluscope: chair",
+        "  halluscope: cover",
+        "50.0 is here, but the protocol's own program may print another number (not equal, below)",
+        "  official: chair",
+        "  official: cover",
+        "  lmms-eval: chair",
+        "  lmms-eval: cover",
+    ]
     assert "\nnot equal: lmms-eval, because it has nltk's nouns" in tables
     assert "\nnot equal: official, because its nouns are nltk's (--reader nltk)" in tables
     whole = explain(*words)
@@ -403,3 +412,29 @@ def test_a_number_that_the_file_states_itself_is_no_score_of_a_protocol(upstream
         if " or [" in line:
             first, second = line.split(" is ")[1].split(", or ")
             assert first != second
+
+
+@pytest.mark.parametrize("kind", ["instances", "cache"])
+def test_the_first_script_is_equal_where_chairs_cache_has_the_objects_of_captions(
+    tmp_path, explain, text, kind
+):
+    """A mention of two is wrong, in one of two captions; CHAIR's cache, image id -> classes, knows captions too."""
+    pytest.importorskip("textblob")
+    said = [{"image_id": 1, "caption": "A dog."}, {"image_id": 2, "caption": "A cat."}]
+    objects: Any = {"1": ["dog"], "2": ["bus"]}
+    if kind == "instances":
+        objects = [{"image_id": 1, "objects": ["dog"]}, {"image_id": 2, "objects": ["bus"]}]
+    dataset = tmp_path / "objects.json"
+    dataset.write_text(json.dumps(objects))
+    words = ["chair", "--responses", lines(tmp_path / "m.jsonl", said), "--dataset", str(dataset)]
+    words += ["--synonyms", "names", "--protocols", "first-script", "--number", "50.0"]
+    whole = explain(*words)
+    is_cache = kind == "cache"
+    equal = {place["score"] for place in whole["number"]}
+    unequal = {place["score"] for place in whole["number_unequal"]}
+    assert (equal, unequal) == (
+        ({"chair_i", "chair_s", "recall"}, set()) if is_cache else (set(), {"chair_i", "chair_s", "recall"})
+    )
+    printed = text(*words)
+    assert ("not equal: first-script" in printed) is not is_cache
+    assert "is not a score of these responses" not in printed and "  first-script: chair_s" in printed

@@ -119,7 +119,7 @@ def test_scores_that_a_file_states(tmp_path, labels, capsys):
         "states scores itself: chair_i 33.3 (here 33.3), chair_s 50.0 (here 50.0), recall 90.0 (here 66.7). "
         in err
     )
-    assert "They differ; `halluscope explain chair`" in err
+    assert "Not equal: recall; `halluscope explain chair`" in err
     file.write_text(json.dumps({"sentences": sentences, "overall_metrics": {"CHAIRs": 50.0}}))
     assert cli.main(words) == 0
     assert "chair_s 50.0 (here 50.0). They agree." in capsys.readouterr().out

@@ -481,3 +481,11 @@ def test_mark_texts_in_the_browser(folder, browser):
     assert [entry["mark"] for entry in read_sheet(file).entries] == [row["mark"] for row in rows]
     labels = {one["text"]: set(one["implied"]) for one in certificate_of(folder, file)["labels"]}
     assert labels == {digest(text): implied for text, implied in zip(SAYS, IMPLIES, strict=True)}
+
+
+def test_the_words_for_a_spreadsheet_are_said(folder, ran):
+    words = ["--responses", folder / "mine.jsonl", "--marks", "implied", "--judges", "lexical", "--sample", 8]
+    printed = ran("study", "sheet", "make", folder / "truth.json", *words, "--out", folder / "sheet")
+    said = " ".join((printed.out + printed.err).split())
+    for word in ("'implied'", "'not implied'", "'no others'", "'others'"):
+        assert word in said

@@ -73,7 +73,7 @@ def agree(
                 lines.write(json_line(row.as_json()))
     output.show({**result, "sheet": sheet}, lambda: agreement.report(result))
     if sheet and out and output.style != JSON:
-        tell(f"{one_line(out)}: the sheet {sheet}. {how_to_mark(out)}")
+        tell(f"{one_line(out)}: the sheet {sheet}. {how_to_mark(out, READING)}")
 
 
 @dataclass(frozen=True)

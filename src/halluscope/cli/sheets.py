@@ -23,7 +23,16 @@ from halluscope.studies import graders, labels, sheet_rows
 from halluscope.studies.judgement import judge
 from halluscope.studies.marked_sheet import read_partly_marked, read_sheet
 from halluscope.studies.marks import says
-from halluscope.studies.sheet import AGREE, IMPLIED, VALID, VERDICT, Draft, check_folder, write
+from halluscope.studies.sheet import (
+    AGREE,
+    IMPLIED,
+    VALID,
+    VERDICT,
+    Draft,
+    check_folder,
+    marks_in_words,
+    write,
+)
 from halluscope.terminal import say
 
 # The group of options that matter only to --marks implied
@@ -128,7 +137,7 @@ def make(
     fewest = FEWEST.get(marks, 0)
     if sample is not None and sample < fewest:
         say(f"This shows how the judge errs; to correct scores, mark at least {fewest} responses, or all.")
-    say(how_to_mark(out))
+    say(how_to_mark(out, marks))
 
 
 def _rows(sample: Sample) -> Draft:
@@ -176,7 +185,10 @@ def read(sheet: File, /, *, allow_unmarked: bool = False, output: Output = Outpu
     output.show(said.data, lambda: said.report)
 
 
-def how_to_mark(folder: Path) -> str:
-    """Say how a sheet in a folder is marked."""
+def how_to_mark(folder: Path, kind: str) -> str:
+    """Say how a sheet of a kind in a folder is marked."""
     out = one_line(folder)
-    return f"Open {out}/page.html in a browser, or mark {out}/sheet.csv in a spreadsheet."
+    return (
+        f"Open {out}/page.html in a browser, or fill the column mark of {out}/sheet.csv in a spreadsheet "
+        f"({marks_in_words(kind)})."
+    )

@@ -51,6 +51,7 @@ class Explanation:
         self._ready: dict[tuple[str, str], Ready] = {}  # by protocol and file
         self._results: dict[tuple[str, str], Result] = {}  # likewise
         self._without_effect: dict[str, list[str]] = {}  # name of a protocol -> why options were left out
+        self._discrepancies: dict[str, str | None] = {}  # name of a protocol -> why it is not equal
         self._keep_possible(self._match)
 
     def compute(self) -> None:
@@ -76,6 +77,13 @@ class Explanation:
     def without_effect(self, protocol: Protocol) -> list[str]:
         """Return why options of a protocol cannot matter here: it is computed without these."""
         return list(dict.fromkeys(self._without_effect.get(protocol.name, ())))
+
+    def discrepancy(self, protocol: Protocol) -> str | None:
+        """Return why a protocol's own program prints other numbers; None if it does not."""
+        if protocol.name not in self._discrepancies:
+            options = self.options(*protocol.ways.values())
+            self._discrepancies[protocol.name] = protocol.unequal(options, self._dataset)
+        return self._discrepancies[protocol.name]
 
     def options(self, *ways: Way) -> dict[str, Any]:
         """Return what these ways set, and the user's options that apply in all of them."""

@@ -31,7 +31,14 @@ def as_json(explanation: Explanation, examples: int, number: str | None = None) 
         "readings": list(readings(explanation, examples)),
     }
     if number is not None:
-        whole["number"] = list(places(explanation, number))
+        equal: list[dict[str, str]] = []
+        unequal: list[dict[str, str]] = []
+        for protocol in explanation.protocols:
+            equal_names, unequal_names = scores_of(explanation, protocol)
+            equal += places(explanation, protocol, equal_names, number)
+            unequal += places(explanation, protocol, unequal_names, number)
+        whole["number"] = equal
+        whole["number_unequal"] = unequal
     return whole
 
 
@@ -40,7 +47,7 @@ def of_protocol(explanation: Explanation, protocol: Protocol) -> dict[str, Any]:
     facts: dict[str, Any] = {"name": protocol.name, "by": protocol.by, "prompt": protocol.prompt or None}
     for aspect, way in protocol.ways.items():
         facts[aspect] = way.said
-    facts["discrepancy"] = discrepancy_of(explanation, protocol)
+    facts["discrepancy"] = explanation.discrepancy(protocol)
     facts["without_effect"] = explanation.without_effect(protocol)
     results = []
     for file in explanation.files:
@@ -52,11 +59,6 @@ def of_protocol(explanation: Explanation, protocol: Protocol) -> dict[str, Any]:
         results.append({"responses": file, "scores": scores, "signature": signature})
     facts["results"] = results
     return facts
-
-
-def discrepancy_of(explanation: Explanation, protocol: Protocol) -> str | None:
-    """Return why a protocol's own program prints other numbers; None if it does not."""
-    return protocol.unequal(explanation.options(*protocol.ways.values()))
 
 
 # Prompts
@@ -166,31 +168,37 @@ def in_turns(kinds: Mapping[str, Mapping[str, Any]]) -> list[Any]:
 # Where a number comes from
 
 
-def places(explanation: Explanation, number: str) -> Iterator[dict[str, str]]:
-    """Yield where a score is that prints as this number, in percent or not, and in its own program too."""
+def places(
+    explanation: Explanation, protocol: Protocol, names: Collection[str], number: str
+) -> Iterator[dict[str, str]]:
+    """Yield where one of these scores of a protocol prints as this number, in percent or not."""
     value = float(number)
     digits = max(0, -int(Decimal(number).as_tuple().exponent))
     half = 0.5 * 10**-digits + ROUNDING
-    for protocol in explanation.protocols:
-        names = equal_scores(explanation, protocol)
-        for file in explanation.files:
-            for key, score in flat(explanation.result(protocol, file)):
-                if not isinstance(score, float) or not is_named(key, names):
-                    continue
-                if abs(score - value) <= half or abs(100 * score - value) <= half:
-                    yield {"responses": file, "protocol": protocol.name, "score": key}
+    for file in explanation.files:
+        for key, score in flat(explanation.result(protocol, file)):
+            if not isinstance(score, float) or not is_named(key, names):
+                continue
+            if abs(score - value) <= half or abs(100 * score - value) <= half:
+                yield {"responses": file, "protocol": protocol.name, "score": key}
 
 
-def equal_scores(explanation: Explanation, protocol: Protocol) -> set[str]:
-    """Return the keys of the scores that a protocol's own program prints with the same value."""
-    unequal: Collection[str] = ()
-    if protocol.discrepancy is not None and discrepancy_of(explanation, protocol):
-        unequal = protocol.discrepancy.scores or explanation.benchmark.scores
-    names = set()
+def scores_of(explanation: Explanation, protocol: Protocol) -> tuple[set[str], set[str]]:
+    """Return the keys of a protocol's scores: those that its own program prints with the same value, and others."""
+    moved: Collection[str] = ()
+    if protocol.discrepancy is not None and explanation.discrepancy(protocol):
+        moved = protocol.discrepancy.scores or explanation.benchmark.scores
+    equal = set()
+    unequal = set()
     for score in explanation.benchmark.scores:
-        if protocol.reports(score) and score not in unequal:
-            names.add(protocol.called.get(score, score))
-    return names
+        if not protocol.reports(score):
+            continue
+        key = protocol.called.get(score, score)
+        if score in moved:
+            unequal.add(key)
+        else:
+            equal.add(key)
+    return equal, unequal
 
 
 def is_named(key: str, names: Collection[str]) -> bool:

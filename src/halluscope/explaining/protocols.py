@@ -5,7 +5,7 @@ metric with the given options.
 """
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any
@@ -41,9 +41,12 @@ class Discrepancy:
     scores: Sequence[str] = ()  # the scores that this moves; () for all
     # the options that together remove it, with their values; True stands for any value
     unless: Values = field(default_factory=dict)
+    unless_dataset: Callable[[Sequence[str]], bool] | None = None  # whether the scored datasets remove it
 
-    def is_removed(self, options: Values) -> bool:
-        """Whether these options remove it."""
+    def is_removed(self, options: Values, dataset: Sequence[str]) -> bool:
+        """Whether these options or this dataset remove it."""
+        if self.unless_dataset is not None and self.unless_dataset(dataset):
+            return True
         if not self.unless:
             return False
         for name, value in self.unless.items():
@@ -85,9 +88,9 @@ class Protocol:
     def reports(self, score: str) -> bool:
         return not self.scores or score in self.scores
 
-    def unequal(self, options: Values) -> str | None:
-        """Return why its own program prints other numbers than it has with these options; None if it does not."""
-        if self.discrepancy is None or self.discrepancy.is_removed(options):
+    def unequal(self, options: Values, dataset: Sequence[str]) -> str | None:
+        """Return why its own program prints other numbers than it has here; None if it does not."""
+        if self.discrepancy is None or self.discrepancy.is_removed(options, dataset):
             return None
         return self.discrepancy.why
 

@@ -1,6 +1,6 @@
 """An explanation as tables and notes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from halluscope.explaining.explanation import Explanation, by_reason
@@ -72,10 +72,24 @@ def tables(explanation: Explanation, whole: Values) -> Iterator[Table]:
 
 def of_number(whole: Values, number: str) -> list[str]:
     """Say which scores print as the number."""
-    if not whole["number"]:
+    if not whole["number"] and not whole["number_unequal"]:
         return [f"{number} is not a score of these responses under these protocols."]
-    lines = [f"{number} is"]
-    for place in whole["number"]:
+    lines = []
+    if whole["number"]:
+        lines.append(f"{number} is")
+        lines += placed(whole, whole["number"])
+    if whole["number_unequal"]:
+        lines.append(
+            f"{number} is here, but the protocol's own program may print another number (not equal, below)"
+        )
+        lines += placed(whole, whole["number_unequal"])
+    return lines
+
+
+def placed(whole: Values, places: Sequence[Values]) -> list[str]:
+    """Return a line for each place of a number."""
+    lines = []
+    for place in places:
         lines.append(f"  {label(whole, place['protocol'], place['responses'])}: {place['score']}")
     return lines
 
@@ -126,7 +140,7 @@ def answered(file: str, prompts: list[dict[str, Any]], prompt_of: dict[str, str]
     """Say which prompts a file answers."""
     known = [prompt for prompt in prompts if prompt["prompt"]]
     if not known:
-        yield f"prompts: {file} does not say what was asked"
+        yield f"prompts: {file} has no prompt, query or instruction that says what was asked"
         return
     counted = []
     for counts in known[:MOST_PROMPTS]:

@@ -225,10 +225,11 @@ def _of_table(name: str, table: Table, rows: Sequence[Mapping[str, Any]], cut_en
     if recognised.benchmarks and len(questions) == len(rows) and not choice.problem:
         choice = _beside_answers(table, choice, recognised.benchmarks[0], questions)
         roles["text"] = choice.column
+    is_table = ending(Path(name)) in reading.TABLES
     inspection = replace(
         inspection,
-        odd=_odd_rows(table, roles["text"], ending(Path(name)) in reading.TABLES, cut_ends),
-        remarks=choice.remarks,
+        odd=_odd_rows(table, roles["text"], is_table, cut_ends),
+        remarks=(*choice.remarks, *_texts_elsewhere(table, roles["text"], is_table)),
         problem=choice.problem,
     )
     if not inspection.benchmarks or choice.problem:
@@ -485,6 +486,24 @@ def _with_ratings(inspection: Inspection, benchmark: str, how_read: str) -> Insp
 CUT = "line cut off at the end"
 LACKING = "without a response"
 EMPTY = "empty"
+
+
+def _texts_elsewhere(table: Table, column: str, blank: bool) -> list[str]:
+    """Say which columns have a text in each row that has none in this one."""
+    missing = text_column.missing(table, [column], blank)
+    lacking = [place for place, is_missing in enumerate(missing) if is_missing]
+    columns = []
+    for name in table.columns:
+        if SAYS.match(name) and name not in GOLD and lacking:
+            cells = table.cells(name)
+            if all(isinstance(cells[place], str) and cells[place].strip() for place in lacking):
+                columns.append(name)
+    if not columns:
+        return []
+    return [
+        f"rows without a text in {column} have one in {', '.join(columns)}: with --text-column {column} "
+        f"{columns[0]}, for one, these rows are scored too"
+    ]
 
 
 def _odd_rows(table: Table, column: str, blank: bool, cut_ends: CutEnds) -> dict[str, int]:

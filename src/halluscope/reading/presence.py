@@ -48,6 +48,18 @@ def load(sources: Sequence[str], vocabulary: Vocabulary | None = None) -> list[I
     return images
 
 
+def is_names_by_image(written: str) -> bool:
+    """Whether a source is a file of image id -> class names."""
+    source = Source.of(written)
+    if not source.is_json:
+        return False
+    text = read_text(source.path)
+    if not is_one_object(text):
+        return False
+    content = parse(text, str(source.path), _unless_annotation)
+    return "annotations" not in content and not all(name in content for name in NEEDED)
+
+
 def _never_present(classes: Sequence[str], images: Sequence[ImageObjects]) -> list[str]:
     """Return the classes that are in no image."""
     present: set[str] = set()

@@ -81,16 +81,18 @@ def of_stated(benchmark: Benchmark, results: Named) -> Iterator[str]:
         if not figures:
             continue
         texts = []
-        verdict = "agree"
+        unlike = []
         for score, value in figures.items():
             is_points = benchmark.is_points(score)
             ours = result[score]
             texts.append(f"{score} {printed(value, is_points)} (here {printed(ours, is_points)})")
             if not abs(value - ours) < AGREE:  # nor if ours is NaN
-                verdict = "differ"
-        if verdict == "differ":
+                unlike.append(score)
+        verdict = "They agree"
+        if unlike:
+            verdict = f"Not equal: {', '.join(unlike)}"
             verdict += f"; `halluscope explain {benchmark.name}` says how scripts count otherwise"
-        yield f"{name} states scores itself: {', '.join(texts)}. They {verdict}."
+        yield f"{name} states scores itself: {', '.join(texts)}. {verdict}."
 
 
 def notes(lines: Sequence[str]) -> list[Notes]:

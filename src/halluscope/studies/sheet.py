@@ -145,6 +145,16 @@ def rows_about(text: Entry, chance: float, questions: Sequence[Entry], card: Ent
     return rows
 
 
+def marks_in_words(kind: str) -> str:
+    """Say which marks a spreadsheet takes in the rows of a kind of sheet."""
+    if kind == VERDICT:
+        return "one of the words in the column scale"
+    words = " or ".join(repr(mark) for mark in KINDS[kind].marks)
+    if kind == IMPLIED:
+        words += f"; in a text's last row {NO_OTHERS!r}, or {OTHERS!r} with the classes, comma-separated, as its note"
+    return words
+
+
 def marks_of(kind: str, entry: Entry) -> Sequence[str]:
     """Return the marks that a row may have: an annotated class is neither hallucination nor misclassification."""
     if kind == IMPLIED and not entry["class"]:

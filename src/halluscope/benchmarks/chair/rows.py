@@ -18,7 +18,7 @@ CONVERT = (
     "json.dump({image: sorted(names) for image, names in objects.items()}, open('chair_objects.json', 'w'))`"
 )
 
-__all__ = ["ImageObjects", "inputs", "load", "read_all"]
+__all__ = ["ImageObjects", "are_caches", "inputs", "load", "read_all"]
 
 
 def load(
@@ -45,3 +45,8 @@ def load(
     words = readers.load(reader, readers.WORDS)
     objects_of = ground_truth(sources[0], captions, CaptionReader(listed.class_of, words.read))
     return [ImageObjects(image_id, objects) for image_id, objects in objects_of.items()]
+
+
+def are_caches(sources: Sequence[str]) -> bool:
+    """Whether each source is a file of image id -> classes, as CHAIR's cache is: it has the captions' objects too."""
+    return all(presence.is_names_by_image(source) for source in sources)

@@ -75,7 +75,7 @@ class ThroneOptions(VoteOptions, Options):
     )
     explain: bool = option(
         False,
-        "also say which mentions the lexical judge found but did not count, and by which rule",
+        "also say how many mentions the lexical judge found but did not count, by rule; --json lists each",
         about="also give `explained`, how the lexical judge read each mention. It changes no score",
     )
 
