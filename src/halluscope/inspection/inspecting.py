@@ -68,7 +68,7 @@ FILE = "RESPONSES"
 FILE_OF_REPLIES = "{file}"  # stands for the file's name where a benchmark says how a judge's replies are read
 
 # The image in Qwen-VL's prompts, and their end
-PICTURE = re.compile(r"<img>[^<>]*</img>")
+PICTURE = re.compile(r"<img>[^<>]*</img>|<image(?:here)?>", re.IGNORECASE)
 ANSWER_CUE = "Answer:"
 
 # What is said of a judge's replies without ids
@@ -327,7 +327,8 @@ def _recognised(table: Table, roles: Mapping[str, str], questions: list[str]) ->
 
 
 def _without_marks(prompt: str) -> str:
-    """Return a prompt of Qwen-VL's form without the image before the question, and without "Answer:" after it."""
+    """Return a prompt without the image before the question, as LLaVA, OPERA and Qwen-VL mark it, and without
+    "Answer:" after it."""
     return PICTURE.sub("", prompt).strip().removesuffix(ANSWER_CUE).rstrip()
 
 

@@ -114,7 +114,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         of=pairs.needed,
         sampled=responses.sampled,
         checked=any(SAME in states for states in pairs.states.values()),
-        left_out=len(responses) - repeats - len(paired.rows),
+        left_out=len(responses) - repeats - len(set(paired.places)),  # several rows may share a response
         uncompared=pairs.uncompared,
         figures=responses.figures,
         labels=answered.responses.labels,
