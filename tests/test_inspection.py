@@ -124,6 +124,10 @@ FORMS = {
         [{"id": id, "response": "A dog."} for id in range(1, 15_221)],
         "score amber .* --dataset amber",
     ),
+    "the questions with a visual": (
+        [sample(place, CHART, "No.") for place in range(951)],
+        "score hallusionbench .* --protocol lmms-eval",
+    ),
     "Qwen-VL": ([{"prompt": PROMPT_OF_QWEN, "text": "Yes"}], "score pope .* --dataset DATASET"),
 }
 

@@ -21,6 +21,7 @@ import pytest
 from datasets import Image, Value, load_dataset
 from PIL import Image as Pillow
 
+import halluscope
 from halluscope import cli, registry
 from halluscope.building import fetch
 from halluscope.building import spec as specs
@@ -411,3 +412,8 @@ def test_a_spec_without_a_source_that_its_builder_reads() -> None:
         BuildError, match=r"spec\.toml has no \[sources\.images\], which --images needs; add it"
     ):
         Order(spec).fetch("images", option="--images")
+
+
+def test_an_option_that_a_builder_does_not_have_is_named(tmp_path):
+    with pytest.raises(ValueError, match="The builder of amber has no option 'no_images'.* with_images"):
+        halluscope.build("amber", tmp_path, no_images=True)

@@ -8,7 +8,7 @@ from typing import Any
 from halluscope.building.output import Order
 from halluscope.building.spec import Spec, load
 from halluscope.errors import BuildError, HalluscopeError
-from halluscope.options import Option
+from halluscope.options import Option, check
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,8 @@ class Builder:
         if images is not None and not options.get("with_images", True):
             raise BuildError(f"--images {images} and --no-images are given; expected one of them.")
         shared = {field.name: options.pop(field.name) for field in fields(Order) if field.name in options}
+        known = [field.name for field in fields(Order)] + [option.name for option in self.options]
+        check(options, known, f"The builder of {self.name}")
         try:
             return self.make(Order(spec or load(self.name), source, images, out, **shared), **options)
         except HalluscopeError:

@@ -12,7 +12,15 @@ from halluscope.errors import LimitExceeded
 from halluscope.files.cut_ends import CutEnds
 from halluscope.files.opening import ending
 from halluscope.inspection.printed import printed, scores_among
-from halluscope.inspection.recognising import Recognised, by_questions, by_task, is_part, judged_by, recognise
+from halluscope.inspection.recognising import (
+    Recognised,
+    by_questions,
+    by_task,
+    is_part,
+    judged_by,
+    options_of_part,
+    recognise,
+)
 from halluscope.judging import completions
 from halluscope.judging.verdicts import REPLIES
 from halluscope.paths import path_of
@@ -345,6 +353,7 @@ def _with_command(inspection: Inspection, recognised: Recognised, columns: _Colu
     words = ["score", benchmark.name, "--responses", inspection.file, "--dataset", source]
     if benchmark.judges and not benchmark.judges.default:
         words += [f"--{benchmark.judges.option}", JUDGE]
+    words += options_of_part(benchmark, inspection.rows)
     lacks = CUT in inspection.odd or LACKING in inspection.odd
     if recognised.is_part or lacks or is_part(benchmark, inspection.rows):
         words.append("--partial")

@@ -162,7 +162,13 @@ def _by_columns(benchmarks: Sequence[Benchmark], names: Collection[str]) -> list
 def is_part(benchmark: Benchmark, rows: int) -> bool:
     """Whether the dataset has more rows than these, all of which need a response."""
     in_sets = registry.first_dataset(benchmark).also or hasattr(benchmark.module("rows"), "set_of")
-    if benchmark.partial_ok or in_sets or not benchmark.datasets:
+    if benchmark.partial_ok or in_sets or not benchmark.datasets or options_of_part(benchmark, rows):
         return False
     expected = spec.load(benchmark.datasets[0].name).expected.get("questions", 0)
     return bool(rows < expected)
+
+
+def options_of_part(benchmark: Benchmark, rows: int) -> list[str]:
+    """Return the options by which a benchmark's published protocol counts just so many rows; [] if none does."""
+    options = _of_rows(benchmark, "options_of_part")
+    return options(rows) if options else []
