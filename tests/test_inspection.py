@@ -277,3 +277,8 @@ def test_long_answers_of_yes_and_no_are_no_descriptions(inspected):
     assert inspected(rows).benchmarks == ["pope"]
     answers = [{"nr": place, "response": row["ans"]} for place, row in enumerate(rows)]
     assert not inspected(answers).benchmarks
+    for short in (
+        {"body": {"choices": [{"message": {"content": "No."}}]}},
+        f"<think>{'Hm. ' * 9}</think>No.",
+    ):
+        assert not inspected([{"nr": place, "response": short} for place in range(3)]).benchmarks
