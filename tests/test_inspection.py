@@ -211,7 +211,7 @@ def test_a_folder_is_inspected_file_by_file(upstream, tmp_path, ran):
 
 
 def test_rows_of_unknown_columns_are_named_by_the_user(tmp_path, ran):
-    said = ran("inspect", written(tmp_path / "r.jsonl", [{"path": "a.png", "generated": "Yes"}]))
+    said = ran("inspect", written(tmp_path / "r.jsonl", [{"path": "a", "generated": "Yes"}]))
     assert "1 other rows" in said.out and "--text-column COLUMN" in said.err
 
 

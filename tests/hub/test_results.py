@@ -12,6 +12,7 @@ from halluscope.building import spec as specs
 from halluscope.hub import contents
 from halluscope.reading.datasets import read_rows
 from tests import small_datasets
+from tests.fake_judge import FakeJudge
 from tests.standin_hub import Answer
 
 pytestmark = [pytest.mark.usefixtures("online"), pytest.mark.filterwarnings("ignore")]
@@ -104,8 +105,9 @@ def test_ones_own_model_gets_a_commit(run, hub, send):
     assert entry.value == pytest.approx(100 * scores["aAcc"], abs=0.005)
     assert (entry.dataset_id, entry.task_id) == (REPOSITORY, "hallusionbench_aacc")
     assert entry.dataset_revision == made.head and "judged by rules" in entry.notes
-    assert entry.source_url == f"{hub.url}/datasets/acme/runs"
-    assert "scores.json" in hub["dataset", "acme/runs"].files
+    place = f"{MODEL}/hallusionbench_aacc-judged-by-rules-2"
+    assert entry.source_url == f"{hub.url}/datasets/acme/runs/tree/main/{place}"
+    assert f"{place}/scores.json" in hub["dataset", "acme/runs"].files
     entries = yaml.safe_load(model.files[result(model.files)])
     entries[0]["dataset"]["task_id"], entries[0]["value"] = "another", 0.1
     others = {".eval_results/other.yaml": yaml.safe_dump(entries).encode(), ".eval_results/odd.yaml": b"{"}
@@ -113,6 +115,16 @@ def test_ones_own_model_gets_a_commit(run, hub, send):
     before = len(model.commits)
     assert "nothing to do" in send("--source", "acme/runs", "--upload")
     assert len(model.commits) == before
+
+
+def test_a_dataset_holds_the_runs_of_several_models(hub, send):
+    """A second run does not replace the first, to which the first result points."""
+    hub.make("dataset", REPOSITORY)
+    for model in ("acme/one", "acme/two"):
+        hub.make("model", model)
+        send("--source", "acme/runs", "--upload", model=model)
+    scores = [path for path in hub["dataset", "acme/runs"].files if path.endswith("/scores.json")]
+    assert len(scores) == 2
 
 
 @pytest.mark.parametrize("value", [None, 99.9])
@@ -162,6 +174,33 @@ def test_what_is_not_there_and_what_is_a_part(hub, send, monkeypatch):
     assert "not a result on the whole benchmark" in send(ends=2)
 
 
+def test_of_a_benchmark_without_tags_main_is_named(hub, send):
+    """Whichever branch the Hub lists first."""
+    model = hub.make("model", MODEL)
+    hub.make("dataset", REPOSITORY)
+    branches = [
+        {"name": name, "ref": f"refs/heads/{name}", "targetCommit": commit * 40}
+        for name, commit in (("draft", "d"), ("main", "e"))
+    ]
+    listed = Answer({"branches": branches, "converts": [], "tags": []})
+    hub.gate = lambda method, path: listed if path.endswith(f"{REPOSITORY}/refs") else None
+    send("--upload")
+    (entry,) = parse_eval_result_entries(yaml.safe_load(model.files[result(model.files)]))
+    assert entry.dataset_revision == "e" * 40
+
+
+def test_long_variants_have_files_of_their_own(hub, send, monkeypatch):
+    """Judges with long names, that differ at the end."""
+    model = hub.make("model", MODEL)
+    hub.make("dataset", REPOSITORY)
+    for judge in ("one", "two"):
+        by = f"judged by openai:{'long' * 30}-{judge}"
+        monkeypatch.setattr("halluscope.reporting.published.judges", lambda keys, by=by: [by])
+        send("--upload")
+    files = [path for path in model.files if path.startswith(".eval_results/")]
+    assert len(files) == 2 and max(map(len, files)) < 255
+
+
 def test_a_version_that_is_not_on_the_hub(hub, send):
     hub.make("model", MODEL)
     made = hub.make("dataset", REPOSITORY)
@@ -176,7 +215,11 @@ def test_what_is_said_of_other_choices_and_of_points(tmp_path, hub, published, m
     scored = {}
     for name, dataset, options in (
         ("mmhal", "mmhal", {"ratings": [6, 0, 4]}),
-        ("throne", "throne_coco", {"judges": "lexical", "class_f": "mean"}),
+        (
+            "throne",
+            "throne_coco",
+            {"judges": "lexical", "class_f": "mean", "agreement": "majority", "questions": "released"},
+        ),
     ):
         folder = whole(dataset, tmp_path, monkeypatch)
         rows = []
@@ -194,7 +237,22 @@ def test_what_is_said_of_other_choices_and_of_points(tmp_path, hub, published, m
         (path,) = (path for path in model.files if path.startswith(f".eval_results/halluscope-{name}"))
         (scored[name],) = parse_eval_result_entries(yaml.safe_load(model.files[path]))
     assert scored["mmhal"].value == pytest.approx(10 / 3, abs=1e-4)
-    assert scored["throne"].notes.endswith("class_f mean, with a prompt of its own")
+    said = "questions released, agreement 2of3, class_f mean, with a prompt of its own"
+    assert scored["throne"].notes.endswith(said)
+
+
+def test_ratings_in_both_orders_are_said_to_be_that(tmp_path, hub, published, monkeypatch):
+    model = hub.make("model", MODEL)
+    hub.make("dataset", "acme/data")
+    folder = whole("llava_bench", tmp_path, monkeypatch)
+    texts = ["A dog."] * len(list(read_rows(str(folder))))
+    reply = json.dumps({"reason": "Because.", "first_rating": 8, "second_rating": 6})
+    judge = FakeJudge(lambda prompt, number: reply)
+    options = {"judge": judge, "both_orders": True, "progress": False, "store": None}
+    halluscope.score("llava_bench", texts, folder, out=tmp_path / "run", bootstrap=0, **options)
+    published("results", tmp_path / "run", "--model", MODEL, "--benchmark", "acme/data", "--upload")
+    (entry,) = parse_eval_result_entries(yaml.safe_load(model.files[result(model.files)]))
+    assert entry.notes.endswith(", both orders")
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,13 @@ def test_the_page_scores_as_the_package_does():
         assert said.rows["data"] == [["1", "dog", "couch", ""], ["2", "", "", ""], ["3", "cat", "", "couch"]]
 
 
+def test_a_response_may_begin_with_a_quotation_mark():
+    """A line is JSON only if it can be read as that."""
+    shown = page("throne")
+    said = shown.answer('"Stop" is written on a bus.\n"A \\u0063at."', '["bus"]\n["cat"]', *first(shown))
+    assert [row[1:3] for row in said.rows["data"]] == [["bus", ""], ["cat", ""]]
+
+
 BAD_INPUT = [
     ("throne", "a dog\na cat", '["dog"]', "There are 2 predictions and 1 references"),
     ("throne", "", "", "predictions is empty"),

@@ -7,7 +7,7 @@ import pytest
 from halluscope.benchmarks.throne.metric import compute
 from halluscope.studies.certificate import sealed
 from halluscope.vocabularies import load
-from tests.studies.sheets import lines
+from tests.studies.sheets import lines, save, table
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -111,6 +111,74 @@ def test_a_sample_of_labels_leaves_more_to_chance(scored, certified, json_of):
         assert difference["low"] < 150 / 168 - 150 / 177 < difference["high"]
         widths.append(difference["high"] - difference["low"])
     assert widths[0] < widths[1]  # in the same images the judge's errors cancel
+
+
+@pytest.fixture
+def drawn(tmp_path, ran):
+    """Draw a model's texts for people to label, and return the sheet."""
+
+    def make(model, *how):
+        out = tmp_path / " ".join(["sheet of", model, how[0]])
+        words = ("--responses", tmp_path / f"{model}.jsonl", "--judges", "lexical", "--marks", "implied")
+        ran("study sheet make", tmp_path / "truth.json", *words, *how, "--out", out)
+        return out / "sheet.csv"
+
+    return make
+
+
+def certified_by(sheet, model, ran, tmp_path):
+    """Mark a sheet as people would, and return the certificate."""
+    rows = []
+    for row in table(sheet):
+        mark = "no others"
+        if row["class"]:
+            mark = "implied" if row["class"] in by_people(model, int(row["id"])) else "not implied"
+        rows.append(row | {"mark": mark})
+    words = ("--responses", tmp_path / f"{model}.jsonl", "--dataset", tmp_path / "truth.json")
+    certificate = sheet.parent / "certificate.json"
+    ran("study certify", save(rows, sheet.parent), *words, "--judges", "lexical", "--out", certificate)
+    return certificate
+
+
+def test_the_same_images_are_drawn_for_another_model(scored, drawn, json_of, ran, tmp_path):
+    """The judge's errors in the same images cancel, so the interval is narrower than with another draw."""
+    runs = [scored("one"), scored("three")]
+    first = drawn("one", "--sample", 100)
+    same = drawn("three", "--like", first)
+    draws = []
+    for sheet in (first, same):
+        draws.append([(row["id"], row["chance"]) for row in table(sheet) if not row["class"]])
+    assert draws[0] == draws[1] and len(draws[0]) == 100
+    by_one = certified_by(first, "one", ran, tmp_path)
+    widths = []
+    for sheet in (same, drawn("three", "--sample", 100, "--seed", 1)):
+        certificates = [by_one, certified_by(sheet, "three", ran, tmp_path)]
+        found = json_of("study certify", *runs, "--certificate", *certificates)
+        (difference,) = named(found["differences"], "precision_all")
+        assert difference["low"] < 150 / 168 - 150 / 177 < difference["high"]
+        widths.append(difference["high"] - difference["low"])
+    assert widths[0] < widths[1]
+
+
+def test_sheets_that_cannot_be_drawn_alike(scored, drawn, refused, tmp_path):
+    """A text about two images would be drawn with one of them, and one of fewer images with none."""
+    scored("one")
+    scored("two", 110)
+    first = drawn("one", "--sample", 100)
+    truth = tmp_path / "truth.json"
+    words = ("study sheet make", truth, "--judges", "lexical", "--marks", "implied", "--out", tmp_path / "x")
+    like = (*words, "--like", first, "--responses")
+    assert "120 different texts; these responses are 110 different texts" in refused(
+        *like, tmp_path / "two.jsonl"
+    )
+    rows = [{"image_id": number, "response": "A dog."} for number in range(IMAGES)]
+    same = lines(tmp_path / "same.jsonl", rows)
+    assert "are 1 different texts about 120 images" in refused(*like, same)
+    others = [{"image_id": number + 1, "response": f"Picture {number}."} for number in range(IMAGES)]
+    truth.write_text(json.dumps({number: ["dog"] for number in range(IMAGES + 1)}))
+    other = lines(tmp_path / "other.jsonl", others)
+    assert "have none to the image '0' of the sheet implied-" in refused(*like, other)
+    assert "Expected --sample" in refused(*words, "--responses", same)
 
 
 def test_three_runs_are_corrected_together(scored, certified, json_of, ran):

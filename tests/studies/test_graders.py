@@ -2,6 +2,7 @@
 
 import json
 
+import pandas
 import pytest
 
 import halluscope
@@ -9,7 +10,7 @@ from halluscope.reading.datasets import read_rows
 from halluscope.studies.certificate import sealed
 from halluscope.studies.sheet import NO_MARK, YES_MARK
 from tests import small_datasets
-from tests.studies.sheets import save, table
+from tests.studies.sheets import lines, save, table
 from tests.studies.test_agreement import write_method
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -92,6 +93,17 @@ def test_nouns_of_captions(tmp_path, sheet_of, json_of):
     found = json_of("study", "certify", mark(sheet_of(run, 2), lambda row: YES_MARK), "--run", run)
     assert found["confusion"] == {"all": [[0, 1, 1], [1, 1, 2]]}
     assert found["scores"][0]["judge"] == pytest.approx(1 / 3)
+
+
+def test_marks_of_a_scale_that_pandas_saved(tmp_path, sheet_of, json_of):
+    """A column of numbers with a gap is one of floats."""
+    run, count = judged("mmhal", tmp_path)
+    marks = iter(["6", "2", *[""] * (count - 2)])
+    marked = mark(sheet_of(run, count), lambda row: next(marks))
+    pandas.read_csv(marked).to_csv(marked, index=False)
+    assert ",6.0," in marked.read_text()
+    found = json_of("study", "certify", marked, "--run", run, "--allow-unmarked", "--bootstrap", "20")
+    assert {people for _, people, _ in found["confusion"]["rating"]} == {6, 2}
 
 
 def test_a_judge_that_never_gives_a_criterion(tmp_path, sheet_of, json_of):
@@ -232,6 +244,24 @@ def test_a_difference_in_points(certified, json_of, tmp_path):
     assert one["value"] - two["value"] == pytest.approx(4 * 30 / 120 / (1 - 10 / 60))
 
 
+def test_a_difference_of_votes_on_nouns(sheet_of, ran, json_of, tmp_path):
+    """Both models name a dog in each caption: the judge denies 50 and 80, people 60 of the first's."""
+    (row, *_) = read_rows(str(small_datasets.build("openchair", tmp_path)))
+    rows = lines(tmp_path / "rows.jsonl", [{**row, "image_id": number} for number in range(QUESTIONS)])
+    runs = []
+    for name, text, right in (("one", "A dog.", 70), ("two", "There is a dog.", 40)):
+        votes = [[("dog", "yes" if number < right else "no")] for number in range(QUESTIONS)]
+        runs.append(tmp_path / name)
+        halluscope.score("openchair", [text] * QUESTIONS, rows, out=runs[-1], bootstrap=0, votes=votes)
+    marked = mark(sheet_of(runs[0], QUESTIONS), lambda row: YES_MARK if int(row["id"]) < 60 else NO_MARK)
+    certificate = tmp_path / "certificate.json"
+    ran("study", "certify", marked, "--run", runs[0], "--out", certificate)
+    words = ("study", "certify", *runs, "--certificate", certificate, "--bootstrap", "200")
+    (difference,) = json_of(*words)["differences"]
+    assert difference["judge"] == pytest.approx(-30 / 120)
+    assert difference["value"] == pytest.approx(-30 / 120 / (1 - 10 / 60))
+
+
 def test_marks_of_both(runs, certified, json_of):
     """All responses are marked, so the corrected scores are what people say; nobody is left to be marked."""
     certificates = [certified(runs[0], 60), certified(runs[1], 59)]
@@ -243,7 +273,57 @@ def test_marks_of_both(runs, certified, json_of):
     content = json.loads(certificates[1].read_text())
     certificates[1].write_text(json.dumps(sealed({**content, "drawn_from": "texts-1-0"})))
     found = json_of("study", "certify", *runs, "--certificate", *certificates, "--bootstrap", "40")
-    assert "two.certificate is about none of these runs" in found["doubts"][-1]
+    assert "two.certificate was not used: it is about none of these runs" in found["doubts"][-1]
+
+
+def test_more_marks_settle_a_difference(sheet_of, json_of, ran, tmp_path):
+    """The judge calls 70 and 58 right, people 60 and 48; first half of the responses are marked, then all."""
+    (row, *_) = read_rows(str(small_datasets.build("haloquest", tmp_path)))
+    right = {"one": 60, "two": 48}
+    runs = [scored(tmp_path, "one", 70, row), scored(tmp_path, "two", 58, row)]
+    sheets = {run: sheet_of(run, QUESTIONS) for run in runs}
+
+    def compared(marked):
+        certificates = []
+        for run, sheet in sheets.items():
+            rows = table(sheet / "sheet.csv")
+            for row in rows[:marked]:
+                is_right = int(row["response"].split()[-1]) < right[run.name]
+                row["mark"] = YES_MARK if is_right else NO_MARK
+            certificates.append(tmp_path / f"{run.name} by {marked} marks.json")
+            words = ("--run", run, "--allow-unmarked", "--out", certificates[-1])
+            ran("study", "certify", save(rows, sheet), *words)
+        return "study", "certify", *runs, "--certificate", *certificates, "--bootstrap", "400"
+
+    with_half = compared(60)
+    (half,) = json_of(*with_half)["differences"]
+    assert not half["beyond_chance"] and 0 < half["more_marks"] <= 120
+    assert "more marks: how many more would put" in ran(*with_half).out
+    (settled,) = json_of(*compared(QUESTIONS))["differences"]
+    assert settled["beyond_chance"] and settled["more_marks"] == 0
+
+
+def test_two_judges_of_one_models_responses_are_no_two_models(runs, certified, refused, tmp_path):
+    """People call 60 right, whoever judges; the marks of one run were paired with the other judge's verdicts."""
+    again = tmp_path / "other judge"
+    ratings = [number < 40 for number in range(QUESTIONS)]
+    halluscope.score(
+        "haloquest", tmp_path / "one.jsonl", tmp_path / "rows.jsonl", out=again, bootstrap=0, ratings=ratings
+    )
+    message = refused("study", "certify", runs[0], again, "--certificate", certified(runs[0], 60))
+    assert "are of the same responses" in message and "study swap" in message
+
+
+def test_of_two_certificates_of_the_same_responses_the_first_counts(runs, certified, json_of, tmp_path):
+    """Two people marked one run; the second calls only 50 right."""
+    first = certified(runs[0], 60)
+    content = json.loads(first.read_text())
+    marks = [line | {"people": {"correct": 0.0}} for line in content["marks"]]
+    second = tmp_path / "second.json"
+    second.write_text(json.dumps(sealed({**content, "marks": marks})))
+    found = json_of("study", "certify", runs[0], "--certificate", first, second, "--bootstrap", "40")
+    assert found["scores"][0]["value"] == pytest.approx(0.5)
+    assert "second.json was not used: " in found["doubts"][0]
 
 
 def test_a_judge_that_calls_all_right_cannot_be_corrected(certified, json_of, ran, tmp_path):

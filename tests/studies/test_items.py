@@ -10,6 +10,7 @@ from halluscope.reading.datasets import read_rows
 from halluscope.studies.items import items
 from tests import small_datasets
 from tests.studies.test_agreement import write_method
+from tests.studies.test_graders import scored
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -112,3 +113,10 @@ def test_what_cannot_be_said_is_refused(dataset, tmp_path):
         items(folders)
     with pytest.raises(RunError, match="expected a share that each row of POPE has: accuracy"):
         items(folders, score="f1")
+
+
+def test_rows_that_a_judge_grades_have_no_label(tmp_path, ran):
+    (row, *_) = read_rows(str(small_datasets.build("haloquest", tmp_path)))
+    runs = [scored(tmp_path, name, right, row) for name, right in (("one", 70), ("two", 58), ("three", 90))]
+    text = ran("study", "items", *runs).out
+    assert "What about its false premises?  -  " in text and "None" not in text

@@ -123,3 +123,18 @@ def test_bad_rows(tmp_path, capsys, rows, message):
     source, out = lines(tmp_path / "rows.jsonl", rows), tmp_path / "out.jsonl"
     assert message in refused(capsys, "study", "parallel", source, "--out", out)
     assert not out.exists()
+
+
+def test_a_column_of_some_rows_is_kept_in_parquet(tmp_path):
+    """Which the first row does not decide: only some rows have options, or ask about an object."""
+    rows = [
+        {"id": 1, "question": "What is behind the dog?", "answer": "a cat"},
+        {"id": 2, "question": "Is there a dog in the image?", "answer": "yes"},
+        {"id": 3, "question": "Which animal is it?", "options": ["cat", "dog"], "answer": "A"},
+    ]
+    source = lines(tmp_path / "rows.jsonl", rows)
+    run("study", "parallel", source, "--out", tmp_path / "form", "--first", tmp_path / "first")
+    for folder in ("form", "first"):
+        written = datasets.load_dataset(str(tmp_path / folder), split="test")
+        assert [sorted(row or []) for row in written["options"]] == [[], [], ["cat", "dog"]]
+    assert datasets.load_dataset(str(tmp_path / "form"), split="test")["object"] == [None, "dog", None]

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openpyxl import Workbook
 from PIL import Image
 
 from halluscope.signature import data_of, keys_of
@@ -49,6 +50,13 @@ def make(rows, tmp_path, *options, sample=5):
 def test_several_right_answers_stand_in_one_cell(tmp_path):
     rows = lines(tmp_path / "rows.jsonl", [{"id": 1, "question": "Which?", "answer": ["a dog", "dogs"]}])
     assert table(make(rows, tmp_path, sample=1) / "sheet.csv")[0]["answer"] == "a dog, dogs"
+
+
+def test_options_are_lines_unless_they_are_one_text(tmp_path):
+    asked = {"question": "Which?", "answer": "A"}
+    found = [asked | {"options": options} for options in (["a cat", "a dog"], "['a cat', 'a dog']")]
+    drawn = table(make(lines(tmp_path / "rows.jsonl", found), tmp_path, sample=2) / "sheet.csv")
+    assert [row["question"] for row in drawn] == ["Which?\na cat\na dog", "Which?\n['a cat', 'a dog']"]
 
 
 def respond(folder, said):
@@ -121,13 +129,30 @@ def test_models_responses_are_marked_without_their_names(rows, tmp_path):
         ({"file_name": "../../etc/passwd"}, {}, r"rows\[0\] cannot be opened: .* leads out of"),
         ({"question": None}, {}, r"rows\[0\] has no question"),
         ({}, {"stratum": "type"}, r"rows\[0\] has no 'type'"),
-        ({}, {"responses": {"a": [SAID]}}, "None of the columns question_id, id, image_id"),
+        ({}, {"responses": {"a": [SAID]}}, "None of the columns question_id, id, image_id is in the rows"),
         ({"id": 2}, {"responses": {"a": [SAID]}}, "a has no response to the drawn row with the id 2"),
     ],
 )
 def test_rows_that_make_no_sheet(tmp_path, row, options, message):
     with pytest.raises(ValueError, match=message):
         draw(Images([{"question": "q"} | row], tmp_path), 1, **options)
+
+
+def test_questions_are_marked_once_whoever_answers(rows, tmp_path, capsys):
+    (responses,) = respond(tmp_path, {"a": lambda i: "r"})
+    words = ("study", "sheet", "make", rows, "--out", tmp_path / "review", "--sample", 5)
+    said = refused(capsys, *words, "--responses", responses)
+    assert "--responses is for --marks agree or implied; the marks are valid" in said
+
+
+def test_rows_that_share_an_id_are_matched_by_another(tmp_path):
+    """As POPE's samplings share theirs: a response would stand beside another question."""
+    rows = [{"question_id": 1, "id": name, "question": f"Is there a {name}?"} for name in ("dog", "cat")]
+    said = [{"question_id": number, "response": "Yes."} for number in range(2)]
+    with pytest.raises(ValueError, match="with another value in each row"):
+        draw(Images(rows), 2, responses={"a": said})
+    said = [{"question_id": 1, "id": row["id"], "response": row["id"]} for row in rows]
+    assert [row["response"] for row in draw(Images(rows), 2, responses={"a": said})] == ["dog", "cat"]
 
 
 def test_images_from_a_dataset_and_from_a_folder(tmp_path, capsys):
@@ -286,12 +311,31 @@ def test_content_validity(rows, tmp_path, capsys):
     assert got["signature"].startswith(f"hqm|data:{marks}|responses:given|indicator:content|")
 
 
-def test_a_spreadsheet_that_divides_by_semicolons(rows, tmp_path):
-    file = mark(make(rows, tmp_path), ["valid"] * 5)
-    found = list(csv.reader(io.StringIO(file.read_text(encoding="utf-8"), newline="")))
-    with file.open("w", newline="", encoding="utf-8-sig") as stream:
-        csv.writer(stream, delimiter=";").writerows(found)
-    assert read_sheet(file).ones() == [1] * 5
+@pytest.mark.parametrize(
+    ("delimiter", "name"), [(";", "marked.csv"), ("\t", "marked.tsv"), ("\t", "marked.txt")]
+)
+def test_other_separators_and_empty_rows(rows, tmp_path, delimiter, name):
+    found = table(mark(make(rows, tmp_path), ["valid"] * 5))
+    with (tmp_path / name).open("w", newline="", encoding="utf-8-sig") as stream:
+        writer = csv.DictWriter(stream, found[0], delimiter=delimiter)
+        writer.writeheader()
+        writer.writerows([*found, dict.fromkeys(found[0], "")])
+    assert read_sheet(tmp_path / name).ones() == [1] * 5
+
+
+def test_a_workbook(rows, tmp_path):
+    """Google Sheets saves each number with a decimal point."""
+    found = table(mark(make(rows, tmp_path), ["valid"] * 5))
+    book = Workbook()
+    book.active.append([*found[0]])
+    for row in found:
+        numbers = {"row": float(row["row"]), "id": float(row["id"])}
+        book.active.append([cell or None for cell in (row | numbers).values()])
+    book.save(tmp_path / "marked.xlsx")
+    sheet = read_sheet(tmp_path / "marked.xlsx")
+    assert sheet.ones() == [1] * 5 and [entry["id"] for entry in sheet.entries] == [
+        row["id"] for row in found
+    ]
 
 
 def test_criterion_validity_and_the_way_to_reliability(rows, tmp_path, capsys):
@@ -334,7 +378,7 @@ def change_row(number, **cells):
         (change_row(4, sheet="valid-00000000-5"), "has 5 rows; .* it lacks 5. A part"),  # of another sheet
         (change_row(0, mark="perhaps"), "the mark is 'perhaps'; expected 'valid' or"),
         (change_row(0, question="Is it so?"), "are not what the sheet valid-.*-5 was made with"),
-        (lambda rows: [{"row": row["row"]} for row in rows], "with the columns sheet, row and mark"),
+        (lambda rows: [{"row": row["row"]} for row in rows], "has no rows with the columns sheet, row, mark"),
     ],
 )
 def test_sheets_that_are_not_whole(rows, tmp_path, change, message):
@@ -350,7 +394,8 @@ FAR = "has 1 rows; expected each of the 9,999,999,999 rows .* lacks 2, 3, 4, 5, 
     ("content", "message"),
     [
         (b"\xff\xfe\x00", "is in UTF-16; expected UTF-8"),
-        (HEAD + b"valid-00000000-1,1\n", "line 2: .* and in each line as many cells"),
+        (HEAD + b"valid-00000000-1,1\n", "row 1 has a different number of cells than the header"),
+        (b"id,response\n1,valid\n", "has no rows with the columns sheet, row, mark"),
         # Fast: nothing counts up to a number that only a file claims.
         (HEAD + b"valid-00000000-9999999999,1,valid", FAR),
         (HEAD + b"valid-00000000-%b,1,valid" % (b"9" * 5000), "sheet is 'valid-"),
@@ -397,6 +442,14 @@ def test_models_are_weighted_by_strata(tmp_path, capsys):
     assert {row["responses"]: row["agree"] for row in found} == pytest.approx({"a": 0.9, "b": 0.1})
     marks = [m if row["model"] + row["stratum"] != "bA" else "" for m, row in zip(marks, drawn, strict=True)]
     with pytest.raises(ValueError, match="no mark in the stratum 'A' of b"):
+        read_sheet(mark(folder, marks), allow_unmarked=True)
+
+
+def test_a_model_without_a_mark_is_refused(rows, tmp_path):
+    responses = respond(tmp_path, dict.fromkeys("ab", lambda i: "r"))
+    folder = make(rows, tmp_path, "--responses", *responses, "--marks", "agree")
+    marks = ["agree" if row["model"] == "a" else "" for row in table(folder / "sheet.csv")]
+    with pytest.raises(ValueError, match="has no mark of b, which"):
         read_sheet(mark(folder, marks), allow_unmarked=True)
 
 

@@ -24,10 +24,11 @@ def judged(tmp_path, dataset):
     """Score a model's responses to HQH's rows, of which the verdicts call some wrong, and return the run's folder."""
     ids = [row["id"] for row in read_rows(dataset)]
 
-    def score(judge, model, wrong=(), text="It is {}."):
+    def score(judge, model, wrong=(), text="It is {}.", verdicts=()):
         file, out = tmp_path / f"{model}.jsonl", tmp_path / judge / model
         file.write_text("\n".join(json.dumps({"id": row, "response": text.format(row)}) for row in ids))
         given = [{"correct": place not in wrong, "extra_claims": 0} for place in range(len(ids))]
+        given = [*verdicts] * len(ids) or given
         halluscope.score("hqh", file, dataset, out=out, ratings=given, bootstrap=20)
         return out
 
@@ -55,6 +56,19 @@ def test_two_judges_by_hand(tmp_path, dataset, judged, ran, json_of):
     assert ranks["ranks"] == {"a": [1, 2], "b": [2, 1]} and ranks["tau"]["value"] == -1
     text = ran(*command).out
     assert "Kendall's tau of the two rankings" in text and "halluscope study certify" in text
+
+
+def test_a_model_without_a_score_has_no_rank(tmp_path, judged, json_of):
+    """The second judge gave no verdict on the third model's responses; the other two keep their ranks."""
+    for judge in ("old", "new"):
+        judged(judge, "a")
+        judged(judge, "b", [0])
+    judged("old", "c", [0, 1])
+    judged("new", "c", verdicts=[None])
+    found = json_of("study", "swap", tmp_path / "old", tmp_path / "new", "--scores", "main_hal")
+    (ranks,) = found["ranks"]
+    assert ranks["ranks"] == {"a": [1, 1], "b": [2, 2]} and ranks["tau"]["value"] == 1
+    assert [row["values"][1] for row in found["scores"] if row["model"] == "c"] == [None]
 
 
 def test_equal_rankings_have_no_interval_without_a_width(tmp_path, judged, ran, json_of):

@@ -105,7 +105,7 @@ def results(
         run: a run that `halluscope score --out` wrote
         model: the model on the Hub
         benchmark: the dataset on the Hub whose leaderboard shows the result
-        source: where the run can be seen: a URL, or a dataset on the Hub that gets the run's folder
+        source: where the run can be seen: a URL, or a dataset on the Hub that gets the run, in a folder of its own
     """
     from halluscope.hub import contents
 

@@ -20,7 +20,7 @@ from halluscope.stats.corrected import FEWEST_TEXTS
 from halluscope.stats.samples import FEWEST_MARKED
 from halluscope.studies import graders, labels, sheet_rows
 from halluscope.studies.judgement import judge
-from halluscope.studies.marked_sheet import read_sheet
+from halluscope.studies.marked_sheet import read_partly_marked, read_sheet
 from halluscope.studies.marks import says
 from halluscope.studies.sheet import AGREE, IMPLIED, VALID, VERDICT, Draft, check_folder, write
 from halluscope.terminal import say
@@ -32,9 +32,10 @@ ROWS = (VALID, AGREE)  # the marks of a dataset's rows
 # an option of `sheet make` -> the marks that it is for
 FOR = {
     "stratum": ROWS,
-    "responses": (VALID, AGREE, IMPLIED),
+    "responses": (AGREE, IMPLIED),
     "images": (VALID, AGREE, VERDICT),
     "dataset": (VERDICT,),
+    "like": (IMPLIED,),
 }
 
 # how many marks are needed to correct scores by them
@@ -53,7 +54,8 @@ class Sample:
     """What a sheet is drawn from, and how."""
 
     rows: str
-    size: int
+    size: int  # how many are drawn; 0 where `like` says it
+    like: Path | None  # the sheet whose images are drawn
     seed: int
     stratum: str | None
     responses: Sequence[str]
@@ -67,7 +69,8 @@ def make(
     /,
     *,
     out: Folder,
-    sample: Whole,
+    sample: Whole | None = None,
+    like: File | None = None,
     seed: Whole = 0,
     marks: Annotated[str, Parameter(choices=(VALID, AGREE, IMPLIED, VERDICT))] = VALID,
     stratum: Annotated[str | None, Parameter(metavar="COLUMN")] = None,
@@ -83,24 +86,35 @@ def make(
         out: write page.html and sheet.csv here
         sample: how many rows to draw; with --stratum, how many per stratum; with --marks implied or verdict, how many
             responses
+        like: in place of --sample, with --marks implied: draw the responses to the images of this sheet, which was made
+            for another LVLM; `study certify --certificate` then compares the two more closely
         seed: seed of the draw (default: 0)
         marks: valid: are question and right answer valid? agree: do you agree with the response, or with its verdict?
             implied: which classes does a response imply? (for `study certify`; responses of one LVLM); verdict: how do
             you judge a response that a grader judged? (for `study certify --run`)
         stratum: draw from each value of this column
-        responses: files of models' responses, each of which is marked (for `study reliability --criterion`)
+        responses: with --marks agree: files of models' responses, each of which is marked (for `study reliability
+            --criterion`); with --marks implied: one such file
         images: the folder of the image files that the rows name
         dataset: with --marks verdict: the dataset, to show its images
     """
-    values = {"stratum": stratum, "responses": responses or None, "images": images, "dataset": dataset}
+    values = {
+        "stratum": stratum,
+        "responses": responses or None,
+        "images": images,
+        "dataset": dataset,
+        "like": like,
+    }
     for option, value in values.items():
         if value is not None and marks not in FOR[option]:
             raise ValueError(f"--{option} is for --marks {' or '.join(FOR[option])}; the marks are {marks}.")
     for option in options:
         if marks != IMPLIED:
             raise ValueError(f"--{option.replace('_', '-')} is for --marks {IMPLIED}; the marks are {marks}.")
+    if (sample is None) == (like is None):
+        raise ValueError("Expected --sample, how many to draw, or --like, a sheet whose images are drawn.")
     check_folder(out)
-    source = Sample(rows, sample, seed, stratum, responses, images, dataset)
+    source = Sample(rows, sample or 0, like, seed, stratum, responses, images, dataset)
     if marks == VERDICT:
         draft = _verdicts(source)
     elif marks == IMPLIED:
@@ -111,7 +125,7 @@ def make(
     pictured = sum("image" in row for row in draft.rows)
     say(f"{one_line(out)}: the sheet {sheet}, {len(draft.rows):,} rows, {pictured:,} with an image")
     fewest = FEWEST.get(marks, 0)
-    if sample < fewest:
+    if sample is not None and sample < fewest:
         say(f"This shows how the judge errs; to correct scores, mark at least {fewest} responses, or all.")
     say(how_to_mark(out))
 
@@ -139,7 +153,10 @@ def _texts(sample: Sample, choice: Chosen) -> Draft:
     """Draw texts by the judges' votes."""
     ready, ids = judged_texts(choice, sample.responses, [sample.rows])
     judgement = judge(ready.matched.texts, ready.inputs["references"], choice.options)
-    rows = labels.draw_sheet(judgement, ids, sample.size, sample.seed)
+    if sample.like is None:
+        rows = labels.draw_sheet(judgement, ids, sample.size, sample.seed)
+    else:
+        rows = labels.draw_like(judgement, ids, read_partly_marked(sample.like))
     return Draft(rows, f"What the responses of {ready.matched.name} imply", judgement.vocabulary.classes)
 
 

@@ -301,6 +301,8 @@ def _installed_from(package: str, requirements: str) -> str:
 # A run's principal score in a model's repository
 
 NOTES = 200  # the most characters of notes
+# the most characters of a file's name that say what it holds; file systems allow 255 bytes in all
+LONGEST = 230
 
 
 def results(folder: Path, model: str, benchmark: str, source: str, hub: Hub | None) -> list[Publication]:
@@ -310,32 +312,36 @@ def results(folder: Path, model: str, benchmark: str, source: str, hub: Hub | No
         folder: the run.
         model: "org/name"; a model of somebody else gets a pull request.
         benchmark: "org/name" of the dataset's repository.
-        source: where the run can be seen: a URL, or "org/name", a dataset that then gets the run's folder; or "".
+        source: where the run can be seen: a URL, or "org/name", a dataset that then gets the run's folder, in a folder
+            of the model and the task; or "".
         hub: where the dataset's revision and the model's results are looked up; None looks up nothing.
     """
     run, build = _whole_run(folder)
+    task_id = task(build["name"], build["config"])
+    run_notes = _notes(run)
+    name = _name_of(task_id, run_notes)
     publications = []
     url = source
     if source and "://" not in source:
-        files = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*") if file.is_file()}
+        place = f"{model}/{name}"  # a dataset may hold several runs
         message = f"A run of {run.benchmark.name} by {model}"
-        publications.append(Publication("dataset", source, message, files))
-        url = f"{constants.ENDPOINT}/datasets/{source}"
+        publications.append(Publication("dataset", source, message, _files_at(place, folder)))
+        url = f"{constants.ENDPOINT}/datasets/{source}/tree/main/{place}"
     revision = None
     if hub:
         revision = hub.revision(benchmark, f"v{build['version']}")
     entry = EvalResultEntry(
         dataset_id=benchmark,
         dataset_revision=revision,
-        task_id=task(build["name"], build["config"]),
+        task_id=task_id,
         value=_value(run),
         date=str(run.about["made"]),
         source_url=url or None,
         source_name="a run of halluscope" if url else None,
-        notes=_notes(run) or None,
+        notes=run_notes or None,
     )
     proposed = hub is not None and model.partition("/")[0] not in hub.names
-    file = _file_of(entry)
+    file = f"{RESULTS}/halluscope-{name}.yaml"
     same = []
     if hub:
         same = _same_results(entry, file, proposed, hub.results(model))
@@ -351,6 +357,15 @@ def results(folder: Path, model: str, benchmark: str, source: str, hub: Hub | No
         Publication("model", model, message, sent, proposed=proposed, notes=tuple(notes)),
     )
     return publications
+
+
+def _files_at(place: str, folder: Path) -> dict[str, Path | bytes]:
+    """Return the files of a folder by their paths below a place in a repository."""
+    files: dict[str, Path | bytes] = {}
+    for path in folder.rglob("*"):
+        if path.is_file():
+            files[f"{place}/{path.relative_to(folder).as_posix()}"] = path
+    return files
 
 
 def _whole_run(folder: Path) -> tuple[Run, Values]:
@@ -409,20 +424,25 @@ def _notes(run: Run) -> str:
     notes = published.judges(run.keys)
     usual = defaults(run.benchmark.compute)
     for option in run.benchmark.options:
+        name = option.name
+        chosen = run.options.get(name, usual.get(name))
+        if chosen == usual.get(name) or name in published.JUDGES:
+            continue
         if option.choices:
-            chosen = run.options.get(option.name, usual.get(option.name))
-            if chosen != usual.get(option.name):
-                notes.append(f"{option.name} {chosen}")
+            notes.append(f"{name} {chosen}")
+        elif name in run.keys:
+            notes.append(f"{name} {run.keys[name]}")
+    if "orders" in run.keys:
+        notes.append(f"{run.keys['orders']} orders")
     if run.ready.matched.other_prompts:
         notes.append("with a prompt of its own")
     return one_line(", ".join(notes), NOTES)
 
 
-def _file_of(entry: EvalResultEntry) -> str:
-    """Return the path of an entry in its model's repository: results under other choices get other files."""
-    variant = re.sub(r"[\W_]", "-", entry.notes or "").strip("-").lower()
-    name = f"{entry.task_id}-{variant}".rstrip("-")
-    return f"{RESULTS}/halluscope-{name[:100]}.yaml"
+def _name_of(task_id: str, notes: str) -> str:
+    """Return the name of a result among a model's: results under other choices have other names."""
+    variant = re.sub(r"[\W_]", "-", notes).strip("-").lower()
+    return f"{task_id}-{variant}"[:LONGEST].rstrip("-")
 
 
 def _same_results(

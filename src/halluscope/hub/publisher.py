@@ -394,7 +394,7 @@ class Hub:
         return f"{publication}: published"
 
     def revision(self, repo_id: str, tag: str) -> str:
-        """Return the commit of a dataset behind a tag, or of main if its repository has no data and so no tag."""
+        """Return the commit of a dataset behind a tag, or of main if its repository has no tags."""
         with calling(f"looking for {repo_id}"):
             try:
                 refs = self._api.list_repo_refs(repo_id, repo_type="dataset")
@@ -405,7 +405,8 @@ class Hub:
                 ) from None
             commits = {ref.name: str(ref.target_commit) for ref in refs.tags}
             if not commits:
-                return str(refs.branches[0].target_commit)
+                branches = {ref.name: str(ref.target_commit) for ref in refs.branches}
+                return branches["main"]
             if tag not in commits:
                 raise HubError(
                     f"{repo_id} has no version with the tag {tag}; expected one of {', '.join(commits)}. Publish this "

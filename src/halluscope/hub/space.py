@@ -9,6 +9,7 @@ import json
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from typing import Any, NamedTuple
@@ -62,9 +63,8 @@ class Page:
     benchmark: Benchmark
     predictions: Sequence[Any]  # of the example
     references: Sequence[Any]
-    choices: Mapping[
-        str, Sequence[Any]
-    ]  # option -> the values that a visitor may choose, the first one at first
+    # option -> the values that a visitor may choose, the first one at first
+    choices: Mapping[str, Sequence[Any]]
 
     @property
     def is_of_columns(self) -> bool:
@@ -312,13 +312,13 @@ def read_lines(text: str, box: str, read_line: ReadLine) -> list[Any]:
 
 def read_response(line: str, where: str) -> str:
     """Return a response: the line itself, or the text in a JSON object or string."""
-    if not line.startswith(("{", '"')):
-        return line
-    row = _json(line, where)
-    if isinstance(row, str):
-        return row
-    text, _ = text_of(row, where)
-    return text
+    if line.startswith("{"):
+        text, _ = text_of(_json(line, where), where)
+        return text
+    if line.startswith('"'):
+        with suppress(ValueError):  # a response may begin with a quotation mark
+            return str(json.loads(line))
+    return line
 
 
 def read_row(line: str, where: str) -> Any:

@@ -36,7 +36,7 @@ from halluscope.responses.column_facts import (
     right_answers,
 )
 from halluscope.responses.image_urls import URLS
-from halluscope.responses.names import IDS, IMAGES, QUESTIONS, SAYS, TEXTS
+from halluscope.responses.names import IDS, IMAGES, MODELS, QUESTIONS, RIGHT_ANSWERS, SAYS, TEXTS
 from halluscope.responses.repeats import places_of_repeats
 from halluscope.responses.table import Table, kinds
 from halluscope.responses.unfolding import SAMPLE, numbers
@@ -51,8 +51,7 @@ OTHER = "other rows"
 NONE = "no rows"
 
 # The columns of a right answer and of a verdict
-GOLD = ("label", "gold", "answer", "gt_answer", "ground_truth", "target")
-MODELS = ("model_id", "model", "model_name")
+GOLD = RIGHT_ANSWERS + ("answer",)
 JUDGED = ("rating", "judge_text", "verdict", "correctness")
 
 # The columns where a row's id is looked for
@@ -167,13 +166,15 @@ def inspect(file: str | Path) -> Inspection:
         if not figures:
             raise error from error.__cause__
         return Inspection(name, SCORES, figures=figures)
-    table = Table.of_rows(name, located)
     replies = _completions(rows)
     if replies:
         return _of_completions(name, replies)
+    table = Table.of_rows(name, located)
     if not table.columns:
         return Inspection(name, NONE)
-    return _of_table(name, table, rows, cut_ends)
+    if not rows[0].keys() >= SAMPLE:
+        table = reading.with_known_columns(table)
+    return _of_table(name, table, table.rows(), cut_ends)
 
 
 def with_document(row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -420,8 +421,16 @@ def _texts_in(table: Table, column: str) -> list[str | None]:
 
 
 def _shown_texts(table: Table, column: str) -> list[str]:
-    """Return a column's cells as texts; "" for null."""
-    return ["" if is_nothing(cell) else str(cell) for cell in table.cells(column)]
+    """Return a column's texts, and other cells as texts; "" for none."""
+    texts = []
+    for cell in table.cells(column):
+        text = text_in(cell)
+        if is_nothing(cell):
+            text = ""
+        elif text is None:
+            text = str(cell)
+        texts.append(text)
+    return texts
 
 
 # A judge's replies and ratings
@@ -490,23 +499,17 @@ EMPTY = "empty"
 
 
 def _odd_rows(table: Table, column: str, blank: bool, cut_ends: CutEnds) -> dict[str, int]:
-    """Count what is odd about responses, and the rows that have none."""
-    odd = _odd(table, column)
-    lacking = sum(text_column.missing(table, [column], blank))
-    if lacking:
-        empty = odd.pop(EMPTY) - lacking
-        before = {LACKING: lacking}
-        if empty:
-            before[EMPTY] = empty
-        odd = {**before, **odd}
-    if cut_ends.places:
-        odd[CUT] = len(cut_ends.places)
-    return odd
+    """Count what is odd about responses, and the rows that have none.
 
-
-def _odd(table: Table, column: str) -> dict[str, int]:
-    """Count what is odd about responses."""
+    Args:
+        table: the rows.
+        column: the column with the responses.
+        blank: whether an empty cell is no response (`text_column.missing`).
+        cut_ends: the last lines of which a part is missing.
+    """
     texts = _shown_texts(table, column)
+    lacking = sum(text_column.missing(table, [column], blank))
+    empty = sum(not text.strip() for text in texts)
     names = list(table.columns)
     names.remove(column)
     gold = _first_present(GOLD, names)
@@ -518,7 +521,8 @@ def _odd(table: Table, column: str) -> dict[str, int]:
     heard = thoughts.take_out(texts, thoughts.REMOVED)
     shown = ", ".join(sorted(beside)[:5])
     odd = {
-        EMPTY: sum(not text.strip() for text in texts),
+        LACKING: lacking,
+        EMPTY: empty - lacking,
         "repeats of an earlier row": len(_repeats(table, names, texts)),
         f"equal to {gold}": len(texts) if are_gold else 0,
         "with thoughts": heard.thoughts,
@@ -531,6 +535,7 @@ def _odd(table: Table, column: str) -> dict[str, int]:
         models = {str(cell) for cell in table.cells(model) if cell is not None}
         if len(models) > 1:
             odd[f"LVLMs in the column {model}, which need a file each"] = len(models)
+    odd[CUT] = len(cut_ends.places)
     return {oddity: count for oddity, count in odd.items() if count}
 
 

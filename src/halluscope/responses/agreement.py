@@ -15,13 +15,9 @@ from halluscope.responses.table import kinds, picked
 from halluscope.sanitize import short_repr
 
 # The columns for the whole prompt
-STATED = ("prompt", "query", "instruction")
-PROMPTS = (
-    "prompt",
-    "query",
-    "instruction",
-    "question",
-)  # in datasets without questions, a question is a prompt
+WHOLE_PROMPTS = ("prompt", "query", "instruction")
+# In datasets without questions, a question is a prompt
+PROMPTS_OR_QUESTIONS = WHOLE_PROMPTS + ("question",)
 
 _STOPS = str.maketrans("?!", "..")
 
@@ -147,7 +143,7 @@ def _state(case: Case, column: str, value: Any, expected: Any, row: Any) -> int:
 
 def _state_of_question(case: Case, column: str, value: Any, expected: str) -> int:
     if not isinstance(value, str):
-        is_prompt = case.identity.prompt and column in PROMPTS
+        is_prompt = case.identity.prompt and column in PROMPTS_OR_QUESTIONS
         return STRANGE if expected or is_prompt else SILENT
     if not expected:
         return SILENT

@@ -10,11 +10,16 @@ from halluscope.responses.table import kinds
 # Labels that files have in place of the texts "yes" and "no"
 YES_NO = ({"1": "yes", "0": "no"}, {"true": "yes", "false": "no"}, {"y": "yes", "n": "no"})
 
+# What VLMEvalKit writes in place of a response where a model did not answer
+FAILED = "Failed to obtain answer via API."
+
 _HALF = re.compile("[\ud800-\udfff]")
 
 
 def is_nothing(cell: Any) -> bool:
-    """Whether a cell holds no value: null, or pandas' NaN."""
+    """Whether a cell holds no value: null, pandas' NaN, or a note that there is none."""
+    if isinstance(cell, str):
+        return cell == FAILED
     return cell is None or (isinstance(cell, float) and cell != cell)
 
 
@@ -43,7 +48,7 @@ def _text_in_object(cell: Mapping[str, Any]) -> Any:
     if choices is None and isinstance(cell.get("body"), Mapping):
         choices = cell["body"].get("choices")
     message: Any = cell
-    if choices and isinstance(choices, list):
+    if isinstance(choices, list) and len(choices) == 1:
         choice = choices[0]
         message = choice.get("message") if isinstance(choice, Mapping) else None
     if not isinstance(message, Mapping):

@@ -9,6 +9,8 @@ from typing import Any
 
 # From how many rows on a column may be known by its content to hold right answers
 FEWEST_ROWS = 30
+# From how many rows on it is asked whether it does, if another column may hold responses
+FEW_ROWS = 5
 # The share of the rows with a right answer in which a column of right answers has it: of labels, such as yes and no,
 # and of free texts, which an LVLM hardly ever gives word for word
 LABELS_RIGHT = 0.99
@@ -28,6 +30,7 @@ SLACK = 0.15
 
 # A question among other words, such as "USER: <image>Is there a dog? ASSISTANT:"
 _QUESTION = re.compile(r"[^.?!:>\n]+\?")
+_NUMBER = re.compile(r"\s*-?[\d.]+(?:[eE][-+]?\d+)?\s*")
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 
 REMEMBERED = 2**12  # how many texts are remembered in their plain form: questions and labels recur
@@ -99,10 +102,10 @@ def _right_by_any_version(texts: Texts, filled: int, expected: Expected) -> int:
         right = right_answers(texts, answers)
         if right:
             return right
-    for answers in expected.versions[:1]:
-        if _are_often_right(texts, answers) and expected.are_of_version(texts):
-            return filled
-    return 0
+    if not expected.versions:
+        return 0
+    are_nearly_right = _are_often_right(texts, expected.versions[0])
+    return filled if are_nearly_right and expected.are_of_version(texts) else 0
 
 
 def right_answers(texts: Texts, answers: Sequence[Any]) -> int:
@@ -145,6 +148,32 @@ def _share_right(texts: Texts, answers: Sequence[Any], places: Sequence[int]) ->
         if is_right(texts[place] or "", answers[place]):
             right += 1
     return right / len(places)
+
+
+def are_all_right(texts: Texts, expected: Expected) -> bool:
+    """Whether so few texts that an LVLM may be right in all of them are all the right answers."""
+    if len(texts) >= FEWEST_ROWS:
+        return False
+    for answers in expected.versions:
+        places = _with_both(texts, answers)
+        if len(places) >= FEW_ROWS and _share_right(texts, answers, places) == 1:
+            return True
+    return False
+
+
+def are_of_other_rows(texts: Texts, versions: Sequence[Sequence[Any]]) -> bool:
+    """Whether texts are labels such as yes and no, of which too few are these rows' right answers by any version."""
+    labels = set()
+    for answer in versions[0]:
+        if is_label(answer):
+            labels.add(plain_answer(answer))
+    if not labels or any(text and plain_answer(text) not in labels for text in texts):
+        return False
+    for answers in versions:
+        places = _with_both(texts, answers)
+        if len(places) < FEWEST_ROWS or _share_right(texts, answers, places) >= OFTEN:
+            return False
+    return True
 
 
 def is_label(answer: Any) -> bool:
@@ -204,13 +233,13 @@ def _ending(text: str | None, question: str, within: bool) -> str | None:
         question: the row's question.
         within: whether the question may stand within other words; if not, the text begins with it.
     """
-    if not text or not question:
+    asked = plain_question(question).casefold()
+    if not text or not asked:
         return None
     plain = plain_question(text.replace("\\n", " ").replace("<image>", " ")).casefold()
-    place = plain.rfind(plain_question(question).casefold())
-    if place < 0 or (place > 0 and not within):
+    before, found, ending = plain.rpartition(asked)
+    if not found or (before and not within):
         return None
-    ending = plain[place + len(plain_question(question).casefold()) :]
     words = set(map(plain_answer, ending.split()))
     if ("yes" in words) != ("no" in words):
         return None
@@ -277,6 +306,21 @@ def _common_ending(texts: Sequence[str]) -> str:
 def plain_question(text: str) -> str:
     """Return a question with single spaces, and with "image" for the "imange" of older versions of POPE."""
     return " ".join(text.replace("imange", "image").split())
+
+
+# Numbers
+
+
+def are_numbers(texts: Texts) -> bool:
+    """Whether all of many texts are numbers, such as the probability of a yes."""
+    filled = 0
+    for text in texts:
+        if not text:
+            continue
+        if _NUMBER.fullmatch(text) is None:
+            return False
+        filled += 1
+    return filled >= FEWEST_ROWS
 
 
 # One and the same text

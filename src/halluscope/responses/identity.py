@@ -131,6 +131,14 @@ def images_of(row: Any) -> tuple[str, ...]:
     return tuple(images)
 
 
+def names_of_images(rows: Sequence[Any]) -> set[str]:
+    """Return the names of the images of some rows."""
+    names: set[str] = set()
+    for row in rows:
+        names.update(images_of(row))
+    return names
+
+
 def values_of(rows: Sequence[Any], name: str) -> list[Any]:
     """Return each row's value of a column."""
     return list(map(attrgetter(name), rows))

@@ -5,10 +5,11 @@ from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import unquote
 
+from halluscope.responses.names import is_image_file
+
 # The columns that hold an image's address
 URLS = ("image_src", "image_url", "img_url", "image_link", "url", "coco_url", "flickr_url")
 
-_IMAGE_FILE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORECASE)
 _COCO_FILE = re.compile(r"COCO_(?:train|val|test)\d{4}_\d{12}\.jpg|\d{12}\.jpg", re.IGNORECASE)
 
 
@@ -59,6 +60,6 @@ def contradicts(
     if name in known:
         return True
     if has_address:
-        return _IMAGE_FILE.fullmatch(file) is not None
+        return is_image_file(file)
     is_of_coco = all(image.isdigit() for image in own) and len(own) > 0
     return is_of_coco and _COCO_FILE.fullmatch(file) is not None

@@ -14,8 +14,8 @@ from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from halluscope.responses import text_column, ways
-from halluscope.responses.agreement import PROMPTS, STATED, Pairs
-from halluscope.responses.column_facts import Expected, mostly_ask, question_in
+from halluscope.responses.agreement import PROMPTS_OR_QUESTIONS, WHOLE_PROMPTS, Pairs
+from halluscope.responses.column_facts import Expected, are_of_other_rows, mostly_ask, question_in
 from halluscope.responses.identity import (
     Identity,
     images_of,
@@ -24,7 +24,7 @@ from halluscope.responses.identity import (
     single_spaced,
     values_of,
 )
-from halluscope.responses.names import ANSWER_ID, PROMPT, is_image_file
+from halluscope.responses.names import ANSWER_ID, PROMPT, RIGHT_ANSWERS, TURNS, is_image_file
 from halluscope.responses.question_runs import in_order
 from halluscope.responses.reading import Responses
 from halluscope.responses.repeats import some_column_is_unique
@@ -93,7 +93,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
     """Match each response to its row."""
     # which column holds the responses, and which responses are about wanted rows
     read, remarks = _past_prompts(responses, rows, identity)
-    named = with_our_names(read, identity)
+    named = with_our_names(read, rows, identity)
     wanted = _of_wanted_sets(named, identity)
     sorted_by_set = _in_order_of_sets(wanted, rows, identity)
     with_repeats = Case(sorted_by_set, rows, identity)
@@ -105,6 +105,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
     paired = _answered(case, pairs)
     # only matched rows say which answers are right, and so which column holds responses
     with_texts = _with_text_column(case, paired)
+    _check_right_answers(case, pairs, with_texts)
     answered = _with_response(case, with_texts)
     return Matched(
         name=responses.name,
@@ -114,11 +115,11 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         of=pairs.needed,
         sampled=responses.sampled,
         checked=any(SAME in states for states in pairs.states.values()),
-        left_out=len(responses) - repeats - len(set(paired.places)),  # several rows may share a response
+        left_out=len(responses) - repeats - len(set(paired.places)),
         uncompared=pairs.uncompared,
         figures=responses.figures,
         labels=answered.responses.labels,
-        column_remarks=list(remarks) + list(answered.remarks),
+        column_remarks=list(remarks) + list(answered.remarks) + _about_turns(answered),
         without_response=len(paired.rows) - len(answered.rows),
         repeats=repeats,
         cut_ends=responses.cut_ends,
@@ -229,18 +230,19 @@ def _paired(case: Case) -> tuple[Case, Pairs]:
     try:
         return case, pairs_of(case)
     except ValueError as error:
-        without = case.without_repeats()
-        if without is None:
-            raise
-        try:
-            pairs = pairs_of(without)
-        except (Incomplete, Repeated):
-            raise
-        except ValueError:
-            raise error from None
-        if not _are_told_apart(without, pairs):
-            raise
-        return without, pairs
+        refusal = error
+    without = case.without_repeats()
+    if without is None:
+        raise refusal
+    try:
+        pairs = pairs_of(without)
+    except (Incomplete, Repeated):  # they say more than that a response is repeated
+        raise
+    except ValueError:
+        raise refusal from None
+    if not _are_told_apart(without, pairs):
+        raise refusal
+    return without, pairs
 
 
 def _are_told_apart(case: Case, pairs: Pairs) -> bool:
@@ -435,6 +437,29 @@ def _with_text_column(case: Case, answered: _Answered) -> _Answered:
     return replace(answered, responses=responses, remarks=choice.remarks)
 
 
+def _check_right_answers(case: Case, pairs: Pairs, answered: _Answered) -> None:
+    """Check that the right answers that responses state are not those of other rows."""
+    responses = answered.responses
+    for name in RIGHT_ANSWERS:
+        if name not in responses.table.columns or name in responses.columns:
+            continue
+        texts = text_column.texts_of(responses.table, name)
+        if are_of_other_rows(texts, _expected(case.identity, answered.rows).versions):
+            raise ValueError(
+                f"{case.source}, matched by {pairs.way}: the column {name} holds right answers, but to other rows than "
+                "those of the dataset. Are these responses in another order, or to another dataset? Give each the id "
+                f"of its row, its image or its question. If {name} holds something else, rename it."
+            )
+
+
+def _about_turns(answered: _Answered) -> list[str]:
+    """Say how many responses are the last of several in a chat."""
+    chats = [cell for cell in answered.responses.table.cells(TURNS) if cell]
+    if not chats:
+        return []
+    return [f"{len(chats):,} are the last of several responses in a chat, of which the others are ignored"]
+
+
 def _expected(identity: Identity, rows: Sequence[Any]) -> Expected:
     """Return what the dataset says of rows: their questions, and their right answers by each known version."""
     questions = [getattr(row, "question", None) or identity.prompt_of(row) for row in rows]
@@ -483,7 +508,7 @@ def _prompts(case: Case, answered: _Answered) -> dict[str, Any]:
     names = [""]
     if PROMPT in table.columns:
         names = sorted({str(cell or "") for cell in table.cells(PROMPT)})
-    columns = PROMPTS if case.identity.prompt else STATED
+    columns = PROMPTS_OR_QUESTIONS if case.identity.prompt else WHOLE_PROMPTS
     prompts = answered.responses.first_texts(columns, range(len(answered.rows)))
     unlike = 0
     if any(prompts):

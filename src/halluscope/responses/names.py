@@ -19,8 +19,27 @@ TEXTS = (
     "caption",
 )
 
-# The column that holds the response in some files, and in others what people wrote
+# The columns that hold the response in some files, and in others what people wrote; the last where right answers, which
+# would be recognised, are no texts
 CAPTION = "caption"
+BY_ANYBODY = ("answer", "text")
+
+# The columns that hold the right answer, whoever wrote the file; "answer" may be the LVLM's
+RIGHT_ANSWERS = (
+    "label",
+    "gold",
+    "gt_answer",
+    "ground_truth",
+    "target",
+    "labels",
+    "gt",
+    "gt_label",
+    "correct_answer",
+    "truth",
+)
+
+# The columns that name the LVLM
+MODELS = ("model_id", "model", "model_name")
 
 ANSWER_ID = "answer_id"  # the column with what a response is called
 
@@ -43,6 +62,7 @@ IMAGES = (
 IDS = (
     "image_id",
     "question_id",
+    "custom_id",  # a batch's, beside which `id` is what the server calls the request
     "id",
     "qid",
     "index",
@@ -55,7 +75,6 @@ IDS = (
     "image_name",
     "filename",
     "images",
-    "custom_id",
 )
 
 # The columns where a response may state the question, and the whole prompt with words around the question
@@ -67,18 +86,25 @@ LABEL = "label"
 # The key under which a response names the prompt that was asked, if the prompt has a name
 PROMPT = "halluscope_prompt"
 
+# The key under which a row that was read from a chat says how many responses the chat has, if there are several
+TURNS = "halluscope_turns"
+
 # The columns whose names have a use of their own
 KNOWN = frozenset(IDS) | frozenset(QUESTIONS) | frozenset(TEXTS) | {PROMPT}
 
+# How the name of a column ends that says whether a response is right
+_WHETHER_RIGHT = r"(?:correct|right|match|hit|score|acc)"
 # How a column is named that somebody's texts are in, but no right answers
 SAYS = re.compile(
-    r"(?!gt|gold|ground|tru|correct|ref|label|target|.*(?:judge|eval)|.*(?:_id|_details|_file|_path|_type|_category|_source)$)"
+    r"(?!gt|gold|ground|tru|correct|ref|label|target|.*(?:judge|eval)"
+    r"|.*_(?:id|details|file|path|type|category|source|gt|gold|true|label)$"
+    rf"|.*_{_WHETHER_RIGHT}$)"
     r".*(?:answer|ans$|response|caption|pred|output|generat|complet|reply|descri)"
 )
 # A column with another name holds the texts too, unless it is one of these
 OTHER_USES = re.compile(
     r"(?:gt|gold|ground|tru|correct|ref|label|target|judge|eval|note|reason|model).*"
-    r"|.*(?:type|category|url|file|path|note)|(?:.*_)?id|sampling|split|source|task"
+    rf"|.*(?:type|category|url|file|path|note)|(?:.*_)?(?:id|{_WHETHER_RIGHT})|sampling|split|source|task"
 )
 
 _IMAGE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORECASE)

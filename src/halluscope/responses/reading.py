@@ -19,7 +19,7 @@ from halluscope.responses.cells import are_plain, is_nothing, label_in, text_in,
 from halluscope.responses.given import Given, Source
 from halluscope.responses.image_urls import URLS
 from halluscope.responses.logs import LOG, Stated
-from halluscope.responses.names import IDS, IMAGES, QUESTIONS, SAYS, TEXTS, is_image_file
+from halluscope.responses.names import IDS, IMAGES, MODELS, QUESTIONS, SAYS, TEXTS, is_image_file
 from halluscope.responses.table import ABSENT, Row, Table, kinds, picked
 from halluscope.responses.unfolding import (
     ABOUT,
@@ -183,7 +183,9 @@ def _read(source: Source, options: Reading) -> Responses:
                 beside = logs.results_beside(source.files[0])
         table = Table.of_rows(source.label, located)
     if not is_sampled:
-        table = _with_known_columns(table, options.matching.text_columns)
+        table = with_known_columns(table, options.matching.text_columns)
+    if len(source.files) < 2:  # the user joins the files of one LVLM, whatever these call it
+        _check_one_model(table)
     columns = _text_columns(table, options)
     if source.files and not beside.model:
         beside.model = _model_in(table)
@@ -216,6 +218,24 @@ def _model_in(table: Table) -> str:
     if isinstance(first, str) and first.strip() and models.count(first) == len(models):
         return first
     return ""
+
+
+def _check_one_model(table: Table) -> None:
+    """Check that rows do not name several LVLMs."""
+    for name in MODELS:
+        if name not in table.columns:
+            continue
+        named: dict[str, None] = {}  # each once, in their order
+        for cell in table.cells(name):
+            if isinstance(cell, str) and cell.strip():
+                named[cell] = None
+        if len(named) > 1:
+            first, second = list(named)[:2]
+            raise ValueError(
+                f"{table.source} holds responses of {len(named):,} LVLMs: the column {name} is {short_repr(first)} and "
+                f"{short_repr(second)}; expected those of one. Save the rows of each in a file of its own, or remove "
+                "the column if all are one LVLM's."
+            )
 
 
 # Rows
@@ -351,12 +371,18 @@ def _check_alike(row: Row, where: str, options: MatchingOptions) -> None:
             )
 
 
-def _with_known_columns(table: Table, columns: Sequence[str]) -> Table:
-    """Add the image and the question of rows that state them in another column, or in an object or a chat."""
+def with_known_columns(table: Table, columns: Sequence[str] = ()) -> Table:
+    """Add the image and the question of rows that state them in another column, or in an object or a chat.
+
+    Of chat completions, which were read choice by choice, the message is the response.
+    """
     first = table.row(0)
     text = text_column.first_named(first, columns)[1]
     more = {}
-    if set(IDS).isdisjoint(first):
+    if not text and isinstance(first.get("message"), Mapping):
+        more[TEXTS[0]] = table.cells("message")
+    has_no_id = set(IDS).isdisjoint(first)
+    if has_no_id:
         images = []
         for name, value in first.items():
             if isinstance(value, str) and is_image_file(value):
@@ -372,10 +398,13 @@ def _with_known_columns(table: Table, columns: Sequence[str]) -> Table:
                 questions.append(name)
         if len(questions) == 1:
             more["question"] = table.cells(questions[0])
-    holds_objects = any(isinstance(value, dict | list) for value in first.values())
-    if more or (asks_nothing and holds_objects):
-        return table.over({**_in_objects(table, text), **more})
-    return table
+    sought: Sequence[str] = ()
+    if asks_nothing:
+        sought = IDS + QUESTIONS
+    elif has_no_id:
+        sought = IDS
+    more = {**_in_objects(table, text, sought), **more}
+    return table.over(more) if more else table
 
 
 def _asks(table: Table, name: str) -> bool:
@@ -385,31 +414,32 @@ def _asks(table: Table, name: str) -> bool:
     return all(isinstance(cell, str) and "?" in cell for cell in table.cells(name))
 
 
-def _in_objects(table: Table, text: str) -> dict[str, list[Any]]:
-    """Return the ids, images and questions that rows state in objects, or in chats, other than their texts."""
+def _in_objects(table: Table, text: str, sought: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the ids, images and questions that are sought, where rows state them in objects or in chats."""
     columns: dict[str, list[Any]] = {}
-    if table.is_flat:
+    holds_objects = any(isinstance(value, dict | list) for value in table.row(0).values())
+    if not sought or not holds_objects:
         return columns
     for place in range(len(table)):
         for name, cell in table.row(place).items():
             if name == text:
                 continue
-            for key, value in _facts_in(cell).items():
+            for key, value in _facts_in(cell, sought).items():
                 columns.setdefault(key, [ABSENT] * len(table))[place] = value
     return columns
 
 
-def _facts_in(cell: Any) -> dict[str, Any]:
-    """Return the ids and questions in an object, or the prompt in a chat; {} for any other cell."""
-    facts = {}
+def _facts_in(cell: Any, sought: Sequence[str]) -> dict[str, Any]:
+    """Return what is sought of an object or a chat; {} for any other cell."""
+    stated: Mapping[str, Any] = {}
     if isinstance(cell, Mapping):
-        for key in IDS + QUESTIONS:
-            if key in cell and key not in TEXTS:
-                facts[key] = cell[key]
+        stated = cell
     elif are_objects(cell):
-        chat = turns(cell)
-        if "prompt" in chat:
-            facts["prompt"] = chat["prompt"]
+        stated = turns(cell)
+    facts = {}
+    for key in sought:
+        if key in stated and key not in TEXTS:
+            facts[key] = stated[key]
     return facts
 
 
@@ -484,7 +514,7 @@ def responses_in(responses: Responses, columns: Sequence[str]) -> Responses:
     if len(columns) == 1:
         labels = yes_no_labels(cell for cell, lacks in zip(cells, missing, strict=True) if not lacks)
     texts = []
-    if not labels and are_plain(cells):
+    if not labels and True not in missing and are_plain(cells):
         texts = list(cells)
     else:
         for place, cell in enumerate(cells):

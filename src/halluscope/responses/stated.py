@@ -11,15 +11,15 @@ from halluscope.responses.column_facts import FEWEST_ROWS, question_in
 from halluscope.responses.identity import (
     Identity,
     are_whole,
-    images_of,
     last_part,
+    names_of_images,
     plain_id,
     plain_image,
     questions_of,
     values_of,
 )
 from halluscope.responses.image_urls import URLS, address_in, file_in
-from halluscope.responses.names import IDS, IMAGES, QUESTIONS
+from halluscope.responses.names import IDS, IMAGES, QUESTIONS, is_image_file
 from halluscope.responses.reading import Responses
 from halluscope.responses.repeats import places_of_repeats
 from halluscope.responses.table import ABSENT, Table, kinds
@@ -114,10 +114,7 @@ class Case:
     @cached_property
     def known_images(self) -> set[str]:
         """The names of the images of all rows."""
-        images: set[str] = set()
-        for row in self.rows:
-            images.update(images_of(row))
-        return images
+        return names_of_images(self.rows)
 
     @property
     def states_ids(self) -> bool:
@@ -226,10 +223,10 @@ def is_value(cell: Any) -> bool:
 STATES = set(QUESTIONS).union(IMAGES, URLS, *SYNONYMS.values())
 
 
-def with_our_names(responses: Responses, identity: Identity) -> Responses:
+def with_our_names(responses: Responses, rows: Sequence[Any], identity: Identity) -> Responses:
     """Add, under our names, what responses state under other names, and the value of each list of one value."""
     before = responses.table
-    table = _with_single_values(responses)
+    table = _with_image(_with_single_values(responses), rows)
     for theirs, ours in identity.also_by.items():
         if theirs in before.columns:
             table = table.with_columns({ours: _renamed(table, before, theirs, ours)})
@@ -249,6 +246,24 @@ def _renamed(table: Table, before: Table, theirs: str, ours: str) -> list[Any]:
         else:
             cells.append(cell)
     return cells
+
+
+def _with_image(table: Table, rows: Sequence[Any]) -> Table:
+    """Add the image where no column is named like one, from the column that has the dataset's images in all rows."""
+    if not table.columns.keys().isdisjoint(IMAGES):
+        return table
+    names = []
+    for name, cell in table.row(0).items():
+        if isinstance(cell, str) and is_image_file(cell):
+            names.append(name)
+    if not names:
+        return table
+    known = names_of_images(rows)
+    for name in names:
+        cells = table.cells(name)
+        if all(isinstance(cell, str) and plain_image(cell) in known for cell in cells):
+            return table.with_columns({"image": cells})
+    return table
 
 
 def _with_single_values(responses: Responses) -> Table:

@@ -98,11 +98,6 @@ class Table:
         return len(self.where)
 
     @property
-    def is_flat(self) -> bool:
-        """Whether the table was read column by column, so that no cell holds an object."""
-        return not self._rows
-
-    @property
     def names(self) -> list[str]:
         """The names of the columns that any row has."""
         return [name for name in self.columns if isinstance(name, str)]

@@ -7,20 +7,23 @@ texts is taken, or the file is refused. A row without a text in the column has n
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from halluscope.reading.columns import plain
-from halluscope.responses.cells import is_nothing, label_in, text_in, yes_no_labels
+from halluscope.responses.cells import FAILED, is_nothing, label_in, text_in, yes_no_labels
 from halluscope.responses.column_facts import (
     FEWEST_ROWS,
     Expected,
     Facts,
     Texts,
+    are_all_right,
+    are_numbers,
     facts_of,
     is_label,
     plain_answer,
 )
 from halluscope.responses.names import (
+    BY_ANYBODY,
     CAPTION,
     IDS,
     KNOWN,
@@ -158,7 +161,7 @@ def missing(table: Table, columns: Sequence[str], blank: bool) -> list[bool]:
     lacking = [True] * len(table)
     for name in columns:
         cells = table.cells(name)
-        if kinds(cells) == {str} and not blank:
+        if kinds(cells) == {str} and not blank and FAILED not in cells:
             return [False] * len(table)
         for place, cell in enumerate(cells):
             if not is_nothing(cell) and not (blank and isinstance(cell, str) and not cell):
@@ -219,11 +222,21 @@ def decide(table: Table, column: str, texts: Texts, expected: Expected) -> Choic
             which other column holds the responses.
     """
     facts = facts_of(column, texts, expected)
+    if are_numbers(texts):
+        raise ValueError(
+            f"{table.source}: the column {one_line(column, SHOWN)!r} holds numbers, such as "
+            f"{short_repr(texts[facts.example])}; expected the LVLM's texts. If they are in another column, name it: "
+            "--text-column (text_column)."
+        )
     if not facts.is_usable:
         return _instead_of(table, facts, expected)
-    if not facts.is_constant and column != CAPTION:
+    if are_all_right(texts, expected):
+        _refuse_beside_others(table, replace(facts, right=facts.rows), expected)
+    if not facts.is_constant and not _may_be_of_people(column, expected):
         return Choice(column)
     varied = _varied(beside(table, column, expected))
+    if not facts.is_constant and column != CAPTION:  # of two usual names, their order decides
+        varied = [others for others in varied if others.name not in TEXTS]
     if facts.is_constant and not varied:
         return Choice(column, _about_one_text(facts))
     # an LVLM may say yes to all, but nobody is asked nothing but "Yes"
@@ -249,6 +262,28 @@ def _instead_of(table: Table, facts: Facts, expected: Expected) -> Choice:
     return Choice(column, [_passed_over(facts, column)] + _about_one_text(candidates[0]))
 
 
+def _refuse_beside_others(table: Table, facts: Facts, expected: Expected) -> None:
+    """Raise an error if another column, which is not always right, may hold the responses."""
+    others = []
+    for candidate in _varied(beside(table, facts.name, expected)):
+        if not are_all_right(texts_of(table, candidate.name), expected):
+            others.append(candidate)
+    if others:
+        raise ValueError(_refusal(table, facts, others))
+
+
+def _may_be_of_people(column: str, expected: Expected) -> bool:
+    """Whether a column of this name may hold what people wrote, which no right answers show."""
+    if column == CAPTION:
+        return True
+    if column not in BY_ANYBODY or not expected.versions:
+        return False
+    of_answers = set()
+    for answers in expected.versions:
+        of_answers |= kinds(answers)
+    return str not in of_answers
+
+
 def _varied(columns: Sequence[Facts]) -> list[Facts]:
     return [facts for facts in columns if facts.same is None]
 
@@ -262,7 +297,7 @@ def beside(table: Table, column: str, expected: Expected) -> list[Facts]:
         return columns
     unnamed = [name for name in _named_otherwise(names) if _holds_texts(table, name)]
     for facts in _usable(table, unnamed, expected):
-        if _are_responses(_texts(table, facts.name), expected):
+        if _are_responses(texts_of(table, facts.name), expected):
             columns.append(facts)
     return columns
 
@@ -271,7 +306,7 @@ def _usable(table: Table, names: Sequence[str], expected: Expected) -> list[Fact
     """Return those of some columns that have a text in at least half of the rows, and neither answers nor prompts."""
     columns: dict[tuple[str | None, ...], Facts] = {}
     for name in names[:MOST_COLUMNS]:
-        texts = _texts(table, name)
+        texts = texts_of(table, name)
         facts = facts_of(name, texts, expected)
         is_text = _LETTER.search(texts[facts.example] or "") is not None
         if is_text and facts.is_usable and 2 * facts.filled >= len(table):
@@ -279,7 +314,7 @@ def _usable(table: Table, names: Sequence[str], expected: Expected) -> list[Fact
     return list(columns.values())
 
 
-def _texts(table: Table, name: str) -> list[str | None]:
+def texts_of(table: Table, name: str) -> list[str | None]:
     """Return a column's text in each row; labels such as 1 and 0 are yes and no."""
     cells = table.cells(name)
     labels = yes_no_labels(cells)

@@ -10,7 +10,8 @@ from typing import Any
 
 from halluscope.reading import tables
 from halluscope.reading.tables import Located
-from halluscope.responses.names import IDS, LABEL, QUESTIONS, SAYS, TEXTS, is_image_file
+from halluscope.responses.image_urls import address_in, file_in
+from halluscope.responses.names import IDS, IMAGES, LABEL, QUESTIONS, SAYS, TEXTS, TURNS, is_image_file
 from halluscope.sanitize import one_line
 from halluscope.validation import is_number
 
@@ -34,6 +35,10 @@ SPEAKERS = {
     "assistant": "response",
     "model": "response",
 }
+
+
+# Where a part of a turn has its image's path or address
+PICTURES = ("image_url", "image", "url", "path")
 
 
 @dataclass(frozen=True)
@@ -144,7 +149,9 @@ def unfolded(
     figures.update(figures_in(beside))
     for name, part in lists.items():
         chat = turns(part.rows)
-        if chat:
+        if "response" in chat:
+            if not shared.keys().isdisjoint(IMAGES):
+                chat.pop("image", None)
             yield where, {**shared, **chat}
             continue
         for number, inner in enumerate(part.rows, 1):
@@ -167,8 +174,10 @@ def _lists(row: Row, known: Unfolding) -> dict[str, Rows]:
     lists = {}
     says = _says(row)
     for name, value in row.items():
+        if not are_objects(value) or _only_asks(value):
+            continue
         # others are such as boxes beside a text
-        if are_objects(value) and (not says or any(map(_says, value))):
+        if not says or any(map(_says, value)):
             lists[str(name)] = Rows(_facts_of_key(str(name), known), value)
     if lists or not ABOUT.isdisjoint(row):
         return lists
@@ -250,16 +259,33 @@ def _about(part: Rows) -> tuple[str, ...]:
 
 
 def turns(chat: Sequence[Row]) -> dict[str, str]:
-    """Return the last prompt and response of a chat, as LLaVA's and OpenAI's files have it; {} if it is none."""
-    last = {}
+    """Return a chat's last `prompt` and `response`, and its `image`, as LLaVA's, OpenAI's and Qwen's files have them.
+
+    What is not there is left out; {} if nobody speaks whom such files name. `TURNS` counts several responses.
+    """
+    stated = {}
+    images = set()
+    responses = 0
     for turn in chat:
         speaker = SPEAKERS.get(str(turn.get("role", turn.get("from"))))
         text = turn.get("content", turn.get("value"))
-        if isinstance(text, list):  # OpenAI's form, beside images
+        if isinstance(text, list):  # a text beside images
+            images.update(_images_in(text))
             text = "\n".join(_texts_in(text))
         if speaker and isinstance(text, str):
-            last[speaker] = text
-    return last if "response" in last else {}
+            stated[speaker] = text
+            responses += speaker == "response"
+    if responses > 1:
+        stated[TURNS] = str(responses)
+    if stated and len(images) == 1:
+        stated["image"] = images.pop()
+    return stated
+
+
+def _only_asks(chat: Sequence[Row]) -> bool:
+    """Whether a list is a chat without a response, such as the messages that a response answers."""
+    stated = turns(chat)
+    return "prompt" in stated and "response" not in stated
 
 
 def _texts_in(parts: Sequence[Any]) -> list[str]:
@@ -270,6 +296,19 @@ def _texts_in(parts: Sequence[Any]) -> list[str]:
         if isinstance(text, str) and text:
             texts.append(text)
     return texts
+
+
+def _images_in(parts: Sequence[Any]) -> list[str]:
+    """Return the names of the image files in the parts of a turn."""
+    files = []
+    for part in parts:
+        if not isinstance(part, Mapping):
+            continue
+        for key in PICTURES:
+            file = file_in(address_in(part.get(key)))
+            if is_image_file(file):
+                files.append(file)
+    return files
 
 
 # Numbers beside rows

@@ -502,16 +502,16 @@ def by_content(case: Case, rows_of: FindRows = image_by_image) -> Pairs | None:
         best = _longest(runs)
         if best is None:
             return None
-        rows = sets.pop(best)
+        one_set = sets.pop(best)
         run = runs[best]
         answered += run
-        if len(run) < len(rows):
+        if len(run) < len(one_set):
             prompts = case.responses.first_texts(case.questions, range(first, len(answered)))
             if identity.version_of(run, prompts):
-                rows = run
-        rows = [row for row in rows if identity.wanted(row)]
-        needed += len(rows)
-        lacking.append((missing(case, rows, run), len(rows)))
+                one_set = run  # an older version has fewer rows
+        wanted = [row for row in one_set if identity.wanted(row)]
+        needed += len(wanted)
+        lacking.append((missing(case, wanted, run), len(wanted)))
     for rows_without, count in lacking:
         check_none_missing(case, rows_without, count)
     places_of_rows = {id(row): place for place, row in enumerate(answered)}

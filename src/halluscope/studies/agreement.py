@@ -332,11 +332,11 @@ class Reviewed:
         rows = []
         for stratum, size in self.sizes.items():
             counts = self.counts[stratum]
-            sums: list[list[int]] = counts.sum(axis=0).tolist()
             names = self.methods
             if stratum == AGREE:
-                names = [AND.join(self.methods)]
-            for name, (judgements, errors) in zip(names, sums, strict=False):
+                names = [AND.join(self.methods)]  # the counts of the first are those of both
+            for column, name in enumerate(names):
+                judgements, errors = counts[:, column].sum(axis=0).tolist()
                 error_rate = float("nan")
                 if judgements:
                     error_rate = errors / judgements
@@ -382,7 +382,7 @@ def summary(sheet: Sheet) -> Json:
         "table": reviewed.table(),
         "error_rates": reviewed.error_rates(),
         "false_positives": false_positives,
-        "unmarked": len(sheet.left),
+        "unmarked": len(sheet.unmarked),
         "signature": signature(
             "review", data=sheet.name, marks=READING, strata=len(reviewed.sizes), interval=RESAMPLING
         ),

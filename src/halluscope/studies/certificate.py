@@ -142,9 +142,8 @@ def _of_votes(judged: Judged, votes: NDArray[np.int8], margins: Margins) -> Json
     is_known = ~np.isnan(margins)
     calibrated = None
     if is_known.any():
-        chances = (
-            1 + np.tanh(np.where(is_known, margins, 0.0) / 2)
-        ) / 2  # 1 / (1 + exp(-margin)), at any margin
+        known_margins = np.where(is_known, margins, 0.0)
+        chances = (1 + np.tanh(known_margins / 2)) / 2  # 1 / (1 + exp(-margin)), without overflow
         calibrated = calibration(chances, implied, np.where(is_known, weights, 0.0), LEVEL)
     rates["unreadable"] = float(unreadable)
     rates["calibration"] = calibrated

@@ -43,10 +43,12 @@ def read_certificate(path: Path, form: str, make: str) -> Certificate:
 
 
 def not_used(certificates: Sequence[Certificate], used: set[int]) -> Iterator[str]:
-    """Say which certificates are about none of the runs, given the numbers of the others."""
+    """Say which certificates were not used, given the numbers of the others."""
     for number, certificate in enumerate(certificates):
         if number not in used:
-            yield f"{certificate.name} is about none of these runs and was not used."
+            yield (
+                f"{certificate.name} was not used: it is about none of these runs, or about one that another corrects."
+            )
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from halluscope.stats.bootstrap import Bootstrap
 from halluscope.studies import corrected_labels, corrected_verdicts
 from halluscope.studies.certificate import DIGEST, sealed
 from halluscope.studies.corrected_pairs import settled
+from halluscope.studies.graders import can_be_marked
 
 OPEN = "no number"  # of marks settles a difference
 
@@ -38,7 +39,8 @@ def correct(paths: Sequence[Path], certificates: Sequence[Path], resampling: Boo
         raise ValueError("Corrected differences need intervals; got bootstrap=0, which makes none.")
     runs = folder.checked(paths)
     benchmark = benchmark_of(runs)
-    if benchmark.judges and benchmark.judges.kind == "votes":
+    has_votes = benchmark.judges is not None and benchmark.judges.kind == "votes"
+    if has_votes and not can_be_marked(benchmark):  # votes on classes, of which people label each
         correction = corrected_labels.correct(runs, certificates, resampling)
     else:
         correction = corrected_verdicts.correct(runs, certificates, resampling)

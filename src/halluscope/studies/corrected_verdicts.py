@@ -88,24 +88,36 @@ def read_certificate(path: Path) -> Certificate:
 def models_of(runs: Mapping[str, Run], certificates: Sequence[Certificate]) -> list[Model]:
     """Return the runs, each with its own certificate, or with the first one."""
     benchmark = benchmark_of(runs)
-    populations = {}
+    certificate_of: dict[str, int] = {}  # the name of the responses that it is about -> its number
     for number, certificate in enumerate(certificates):
         if certificate.content["benchmark"] != benchmark.name:
             raise RunError(
                 f"{certificate.name} is about {certificate.content['benchmark']}, but the runs are of {benchmark.name}."
             )
-        populations[certificate.content["drawn_from"]] = number
-    models = []
+        certificate_of.setdefault(certificate.content["drawn_from"], number)
+    models: list[Model] = []
     for name, rows in common_rows(runs).items():
         run = runs[name]
         verdicts = Verdicts(run)
+        check_other_responses(name, verdicts, models)
         is_common = np.zeros(len(verdicts.items), dtype=bool)
         is_common[rows] = True
-        own = populations.get(verdicts.population)
-        if own is None:
+        is_own = verdicts.population in certificate_of
+        if not is_own:
             check_judge(name, judge_of(run), certificates[0])
-        models.append(Model(name, verdicts, verdicts.able & is_common, own or 0, own is not None))
+        number = certificate_of.get(verdicts.population, 0)
+        models.append(Model(name, verdicts, verdicts.able & is_common, number, is_own))
     return models
+
+
+def check_other_responses(name: str, verdicts: Verdicts, models: Sequence[Model]) -> None:
+    """Check that a run is of other responses than those before it: of the same, people say the same."""
+    for model in models:
+        if model.verdicts.population == verdicts.population:
+            raise RunError(
+                f"{model.name} and {name} are of the same responses, so people's marks of both are the same; expected "
+                "runs of different LVLMs. `halluscope study swap` compares two judges."
+            )
 
 
 def check_judge(name: str, judge: str, certificate: Certificate) -> None:

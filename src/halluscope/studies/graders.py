@@ -52,6 +52,11 @@ class Group:
         return self.division == ALL
 
 
+def can_be_marked(benchmark: Benchmark) -> bool:
+    """Whether a benchmark has verdicts on responses that people can mark."""
+    return hasattr(benchmark.module("report"), "asks")
+
+
 class Verdicts:
     """A run whose verdicts people can mark."""
 
@@ -59,7 +64,7 @@ class Verdicts:
         self.run = run
         self.benchmark = run.benchmark
         self.view: Any = run.benchmark.module("report")
-        if not hasattr(self.view, "asks"):
+        if not can_be_marked(run.benchmark):
             raise RunError(
                 f"{run.benchmark.name} has no verdicts on responses that people could mark; expected a run of a "
                 "benchmark whose responses a judge grades. For votes on classes: --marks implied."

@@ -28,9 +28,8 @@ class Measured:
 
     difficulty: Floats  # the share of models that are wrong: [rows]
     discrimination: Floats  # NaN for too few models: [rows]
-    fit: (
-        tuple[Floats, Floats] | None
-    )  # difficulty and discrimination by item response theory; None for too few models
+    # difficulty and discrimination by item response theory: [rows] each; None for too few models
+    fit: tuple[Floats, Floats] | None
 
     @property
     def is_suspect(self) -> Bools:
@@ -38,7 +37,7 @@ class Measured:
         untold = np.isnan(self.discrimination)
         return np.where(untold, self.difficulty == 1, self.discrimination < 0)
 
-    def of(self, row: int) -> dict[str, float]:
+    def row(self, row: int) -> dict[str, float]:
         """Return what is measured of a row."""
         values = {
             "difficulty": float(self.difficulty[row]),
@@ -143,7 +142,7 @@ def table_of(run: Run, rows: Sequence[int], measured: Measured) -> list[dict[str
             "question": items[row].question,
             "label": values.get(run.benchmark.target, values.get("label")),
         }
-        item.update(measured.of(number))
+        item.update(measured.row(number))
         item["suspect"] = bool(is_suspect[number])
         table.append(item)
     return table
@@ -171,11 +170,14 @@ def report(result: Values, suspects: Sequence[int], top: int) -> Report:
     cells: list[list[Cell]] = []
     for number in suspects[:top]:
         row = rows[number]
+        label: Cell = None  # rows that a judge grades have none
+        if row["label"] is not None:
+            label = str(row["label"])
         cells.append(
             [
                 row["id"],
                 one_line(row["question"], SHOWN),
-                str(row["label"]),
+                label,
                 share(row["difficulty"]),
                 plain(row["discrimination"]),
             ]

@@ -24,9 +24,17 @@ from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.tallies import Bools
 from halluscope.studies.judgement import Judgement, digest, name_of, rows_of
 from halluscope.studies.marked_sheet import Sheet, read_sheet
-from halluscope.studies.sheet import IMPLIED, NO_OTHERS, OTHERS, Entry, class_names, rows_about
-from halluscope.validation import finite as number
-from halluscope.validation import whole
+from halluscope.studies.sheet import (
+    IMPLIED,
+    NO_OTHERS,
+    OTHERS,
+    Entry,
+    class_names,
+    number,
+    rows_about,
+    signed,
+)
+from halluscope.validation import finite, whole
 from halluscope.vocabularies import Vocabulary
 
 LARGEST_WEIGHT = 1e9  # of a label: 1 / the chance that its text was drawn
@@ -48,14 +56,14 @@ class Labels:
 
     def sample_of(self, texts: Sequence[str]) -> Sample:
         """Return the rows of those texts that are labelled; a text in several rows has its labels in each."""
-        place = {text: number for number, text in enumerate(self.texts)}
+        place_of = {text: place for place, text in enumerate(self.texts)}
         rows = []
         places = []
         for row, text in enumerate(texts):
-            number = place.get(digest(text))
-            if number is not None:
+            place = place_of.get(digest(text))
+            if place is not None:
                 rows.append(row)
-                places.append(number)
+                places.append(place)
         return Sample(np.array(rows, dtype=np.int64), self.chances[places], self.implied[places])
 
 
@@ -70,12 +78,46 @@ def draw_sheet(judgement: Judgement, ids: Sequence[str], texts: int, seed: int =
     has a word for; the last row of a text asks about all others. Texts are in random order: who
     stops early has marked a random part of the sample.
     """
-    population = rows_of(judgement.texts)
-    first_rows = np.array(list(population.values()))
+    first_rows = np.array(list(rows_of(judgement.texts).values()))
     whole("sample", texts, 1, len(first_rows), "a number of texts")
     rows, chances = _draw(judgement, first_rows, texts, seed)
     sample = list(zip(rows, chances, strict=True))
     random.Random(seed).shuffle(sample)
+    return _entries(judgement, ids, sample)
+
+
+def draw_like(judgement: Judgement, ids: Sequence[str], sheet: Sheet) -> list[Entry]:
+    """Make the rows of a sheet for the texts about the images of another model's sheet, in its order.
+
+    Each text then has the chance of the text on that sheet, so both models' texts are one draw of images: what judges
+    get wrong in both cancels in the difference of the models. That holds only if no text is about two images.
+    """
+    sheet.check(IMPLIED)
+    count = len(rows_of(judgement.texts))
+    drawn_from = sheet.rows[0]["drawn_from"]  # such as texts-5000-3f2a9c1e
+    other_count = int(drawn_from.split("-")[1])
+    if not len(ids) == count == other_count:
+        raise ValueError(
+            f"The sheet {sheet.name} was drawn from {other_count:,} different texts; these responses are {count:,} "
+            f"different texts about {len(ids):,} images. The same images can be drawn only if both models have another "
+            "text for each of the same images; draw with --sample."
+        )
+    row_of = {signed("id", name): row for row, name in enumerate(ids)}
+    sample: dict[int, float] = {}
+    for entry in sheet.rows:
+        row = row_of.get(signed("id", entry["id"]))
+        if row is None:
+            raise ValueError(
+                f"These responses have none to the image {short_repr(entry['id'])} of the sheet {sheet.name}; expected "
+                "responses to the same images."
+            )
+        sample[row] = number(entry["chance"])
+    return _entries(judgement, ids, list(sample.items()))
+
+
+def _entries(judgement: Judgement, ids: Sequence[str], sample: Sequence[tuple[int, float]]) -> list[Entry]:
+    """Return the rows of a sheet for texts, given the row of each and the chance with which it was drawn."""
+    population = name_of(rows_of(judgement.texts))
     classes = judgement.vocabulary.classes
     names = class_names(set(classes))
     reader = LexicalJudge(judgement.vocabulary)
@@ -89,7 +131,7 @@ def draw_sheet(judgement: Judgement, ids: Sequence[str], texts: int, seed: int =
             if name in named or read_by_a_judge:
                 questions.append({"class": name, "question": names.get(name, name)})
         questions.append({"class": "", "question": ANY_OTHER})
-        origin = {"id": ids[row], "drawn_from": name_of(population), "text": digest(text)}
+        origin = {"id": ids[row], "drawn_from": population, "text": digest(text)}
         entries += rows_about(origin, chance, questions, {"response": text})
     return entries
 
@@ -223,5 +265,5 @@ def _line(row: Any, digests: Mapping[str, str], vocabulary: Vocabulary) -> Line 
         return None
     weight = 0.0
     if "weight" in row:
-        weight = number("weight", row["weight"], 1, LARGEST_WEIGHT)
+        weight = finite("weight", row["weight"], 1, LARGEST_WEIGHT)
     return Line(text, class_name, bool(answer), weight)

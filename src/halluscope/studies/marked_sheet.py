@@ -1,18 +1,14 @@
 """A marked sheet, read strictly: a row that is missing, repeated, edited, or from another sheet is an error."""
 
-import csv
-import io
 import re
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from halluscope import limits
-from halluscope.files.opening import read_text
-from halluscope.reading.tables import allow_long_cells
+from halluscope.files.opening import ending
+from halluscope.reading import tables
 from halluscope.reporting.tables import interval, percent
 from halluscope.sanitize import short_repr
 from halluscope.stats.samples import Stratum
@@ -20,6 +16,8 @@ from halluscope.studies.sheet import COLUMNS, KINDS, Entry, marks_of, name_of, n
 
 MADE_BY = "`halluscope study sheet make` or `halluscope study agree`"
 SOME = 5  # the most rows that a message names
+TABLES = (".csv", ".tsv", ".xlsx")
+NEEDED = ("sheet", "row", "mark")  # the columns without which a file is no sheet
 
 _NAME = re.compile(rf"(?P<kind>{'|'.join(KINDS)})-[0-9a-f]{{8}}-(?P<rows>[1-9][0-9]{{0,9}})")
 
@@ -34,17 +32,22 @@ class MarkedText:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A marked sheet."""
+    """A sheet, marked or to be marked."""
 
     name: str
     kind: str  # a key of `KINDS`
     entries: list[Entry]  # the rows with a mark, in order
-    left: list[Entry]  # the rows without a mark
+    unmarked: list[Entry]  # the rows without a mark
 
     @property
     def marks(self) -> Sequence[str]:
         """The marks of its kind."""
         return KINDS[self.kind].marks
+
+    @property
+    def rows(self) -> list[Entry]:
+        """All rows, in order."""
+        return sorted(self.entries + self.unmarked, key=lambda entry: int(entry["row"]))
 
     def check(self, kind: str, drawn_from: str = "") -> None:
         """Check that it has these marks, and that it was drawn from the texts of this name."""
@@ -52,7 +55,7 @@ class Sheet:
             raise ValueError(
                 f"The sheet {self.name} has the marks {', '.join(self.marks)}; expected one made with --marks {kind}."
             )
-        population = self.entries[0]["drawn_from"]
+        population = self.rows[0]["drawn_from"]
         if drawn_from and population != drawn_from:
             raise ValueError(
                 f"The sheet {self.name} was drawn from {short_repr(population)}, but the responses are {drawn_from}. "
@@ -63,7 +66,7 @@ class Sheet:
     @property
     def unfinished(self) -> set[str]:
         """The texts that have a row without a mark."""
-        return {entry["text"] for entry in self.left}
+        return {entry["text"] for entry in self.unmarked}
 
     def ones(self) -> list[int]:
         """Return 1 for each row with the first mark, 0 for each row with another mark."""
@@ -119,10 +122,24 @@ class Sheet:
 
 
 def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
-    """Read a marked sheet, as the page or a spreadsheet saved it, with commas or semicolons between cells.
+    """Read a marked sheet, as the page or a spreadsheet saved it: as CSV with any separator, or as .xlsx.
 
     A row without a mark is an error unless `allow_unmarked`. Each stratum, and each model's part of one, needs a mark.
     """
+    sheet = read_partly_marked(path)
+    unmarked = sheet.unmarked
+    if not sheet.entries or (unmarked and not allow_unmarked):
+        raise ValueError(
+            f"{len(unmarked)} of the {len(sheet.rows)} rows of {path} have no mark: "
+            f"{_some([entry['row'] for entry in unmarked])}. "
+            "Mark them, or leave them out with --allow-unmarked if at least one is marked."
+        )
+    _check_strata(path, sheet.entries, unmarked)
+    return sheet
+
+
+def read_partly_marked(path: Path) -> Sheet:
+    """Read a sheet of which any number of rows is marked."""
     lines = _lines(path)
     ((name, _),) = Counter(line["sheet"] for line in lines).most_common(1)
     parts = _NAME.fullmatch(name)
@@ -138,48 +155,42 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
             "Only mark and note may change; a spreadsheet keeps the other columns if they are imported as text."
         )
     marked: list[Entry] = []
-    left: list[Entry] = []
+    unmarked: list[Entry] = []
     for entry in entries:
         if entry["mark"]:
             marked.append(entry)
         else:
-            left.append(entry)
-    if not marked or (left and not allow_unmarked):
-        raise ValueError(
-            f"{len(left)} of the {len(entries)} rows of {path} have no mark: "
-            f"{_some([entry['row'] for entry in left])}. "
-            "Mark them, or leave them out with --allow-unmarked if at least one is marked."
-        )
-    _check_strata(path, marked, left)
-    return Sheet(name, kind, marked, left)
+            unmarked.append(entry)
+    return Sheet(name, kind, marked, unmarked)
 
 
 def _lines(path: Path) -> list[dict[str, str]]:
     """Return the rows of a file that looks like a sheet."""
-    text = read_text(path)
-    longest = min(limits.most("cell"), sys.maxsize)
-    header = text.partition("\n")[0]
-    delimiter = ","
-    if header.count(";") > header.count(","):
-        delimiter = ";"
-    allow_long_cells(longest)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    with suppress(csv.Error, TypeError):  # a line with fewer or more cells holds a None
-        lines = []
-        for cells in reader:
-            if not "".join(map(str, cells.values())).strip():
-                continue
-            line = dict.fromkeys(COLUMNS, "")
-            for column, cell in cells.items():
-                line[column] = unguarded(cell)
+    kind = ending(path)
+    if kind not in TABLES:
+        kind = ".csv"  # as a spreadsheet may name it .txt
+    lines = []
+    for _, cells in tables.rows(path, tables.Choices(kind=kind)):
+        if not all(column in cells for column in NEEDED):
+            continue
+        line = dict.fromkeys(COLUMNS, "")
+        for column, cell in cells.items():
+            line[column] = unguarded(_text(cell))
+        if "".join(line.values()).strip():
             lines.append(line)
-        if lines and {"sheet", "row", "mark"} <= set(reader.fieldnames or ()):
-            return lines
-    raise ValueError(
-        f"{path}, line {reader.reader.line_num}: expected a sheet that {MADE_BY} made: CSV in UTF-8 with the columns "
-        f"sheet, row and mark, and in each line as many cells, each of at most {longest:,} characters. Save it "
-        "again as that."
-    )
+    if not lines:
+        raise ValueError(
+            f"{path} has no rows with the columns {', '.join(NEEDED)}; expected a sheet that {MADE_BY} made, saved as "
+            "CSV in UTF-8 or as .xlsx."
+        )
+    return lines
+
+
+def _text(cell: Any) -> str:
+    """Return a cell as text; spreadsheets hold a whole number, such as an id, as 7.0."""
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return str(cell)
 
 
 def _in_order(path: Path, lines: Sequence[dict[str, str]], name: str, size: int) -> list[dict[str, str]]:
@@ -205,6 +216,7 @@ def _in_order(path: Path, lines: Sequence[dict[str, str]], name: str, size: int)
 def _mark(path: Path, kind: str, entry: Entry) -> str:
     """Return the mark of a row in lower case; "" if there is none."""
     mark = " ".join(entry["mark"].lower().split())
+    mark = mark.removesuffix(".0")  # pandas writes marks of a scale so, if some are missing
     known = marks_of(kind, entry)
     if mark and mark not in known:
         raise ValueError(
@@ -214,19 +226,19 @@ def _mark(path: Path, kind: str, entry: Entry) -> str:
     return mark
 
 
-def _check_strata(path: Path, marked: Sequence[Entry], left: Sequence[Entry]) -> None:
+def _check_strata(path: Path, marked: Sequence[Entry], unmarked: Sequence[Entry]) -> None:
     """Check that each model's part of each stratum has a mark."""
     with_marks = {(entry["stratum"], entry["model"]) for entry in marked}
-    without_marks = {(entry["stratum"], entry["model"]) for entry in left} - with_marks
-    if without_marks:
-        stratum, model = min(without_marks)
-        of_model = ""
-        if model:
-            of_model = f" of {model}"
-        raise ValueError(
-            f"{path} has no mark in the stratum {stratum!r:.80}{of_model}, which would then not "
-            "count at all; mark some of its rows."
-        )
+    without_marks = {(entry["stratum"], entry["model"]) for entry in unmarked} - with_marks
+    if not without_marks:
+        return
+    stratum, model = min(without_marks)
+    where = ""
+    if stratum:
+        where += f" in the stratum {stratum!r:.80}"
+    if model:
+        where += f" of {model}"
+    raise ValueError(f"{path} has no mark{where}, which would then not count at all; mark some of its rows.")
 
 
 def _some(rows: Sequence[str]) -> str:

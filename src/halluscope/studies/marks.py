@@ -12,7 +12,7 @@ from halluscope.stats.samples import Stratum, share_of_ones
 from halluscope.studies import agreement, hqm
 from halluscope.studies.marked_sheet import Sheet, left_out, with_ends
 from halluscope.studies.parallel.form import Row
-from halluscope.studies.sheet import AGREE, IMPLIED, READING, VALID, VERDICT
+from halluscope.studies.sheet import AGREE, IMPLIED, READING, VALID, VERDICT, signed
 from halluscope.studies.sheet_rows import identify
 
 NOT_MARKED = "it is not on the marked sheet, or has no mark there"
@@ -40,7 +40,7 @@ def says(sheet: Sheet) -> Said:
 def _of_texts(sheet: Sheet) -> Said:
     """Count how much of a sheet is marked: texts, and the rows of those texts whose rows are all marked."""
     texts = sheet.texts()
-    unmarked = len({entry["text"] for entry in sheet.left})
+    unmarked = len({entry["text"] for entry in sheet.unmarked})
     marks: Counter[str] = Counter()
     for entries in texts.values():
         marks.update(entry["mark"] for entry in entries)
@@ -74,13 +74,13 @@ def _of_rows(sheet: Sheet) -> Said:
     result["marked"] = len(is_first)
     result[first] = sum(is_first)
     result["other"] = len(is_first) - sum(is_first)
-    result["unmarked"] = len(sheet.left)
+    result["unmarked"] = len(sheet.unmarked)
     if sheet.kind == VALID:
         result["name"] = "content validity"
         result["signature"] = content_validity(is_first, strata)["signature"]
 
     lines = [f"{len(is_first):,} rows: {sum(is_first):,} {first}, {result['other']:,} {second}"]
-    lines += left_out(len(sheet.left))
+    lines += left_out(len(sheet.unmarked))
     lines.append(f"{result['name']}: {with_ends(result)}")
     report: list[Table | Notes] = [Notes(lines)]
     models = _by_model(sheet)
@@ -169,4 +169,4 @@ def rejected(rows: Sequence[Row], sheet: Sheet) -> dict[int, str]:
 
 
 def _key(entry: Mapping[str, str]) -> tuple[str, str]:
-    return entry["id"], " ".join(entry["question"].split())
+    return signed("id", entry["id"]), signed("question", entry["question"])

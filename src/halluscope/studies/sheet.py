@@ -178,13 +178,13 @@ def name_of(entries: Sequence[Entry], kind: str) -> str:
     """Return the name of a sheet with these rows."""
     cells = []
     for entry in entries:
-        cells.append([_signed(column, entry.get(column, "")) for column in KINDS[kind].signed])
+        cells.append([signed(column, entry.get(column, "")) for column in KINDS[kind].signed])
     digest = hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:8]
     return f"{kind}-{digest}-{len(entries)}"
 
 
-def _signed(column: str, cell: str) -> str:
-    """Return the letters and digits of a cell, without leading zeros; a chance as a number."""
+def signed(column: str, cell: str) -> str:
+    """Return what no spreadsheet changes: a cell's letters and digits, without leading zeros; a chance as a number."""
     if column == "chance" and cell:
         with suppress(ValueError):
             return f"{number(cell):g}"

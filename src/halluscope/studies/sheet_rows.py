@@ -25,11 +25,12 @@ LARGEST_SIDE = 1280
 class Images:
     """The images of a dataset's rows, in the rows or as files in a folder."""
 
-    def __init__(self, rows: Any, images: Path | None = None, folder: Path | None = None) -> None:
+    def __init__(self, rows: Any, named_folder: Path | None = None, own_folder: Path | None = None) -> None:
+        """Take the rows, the folder of images that the user names, and the dataset's own folder."""
         self.rows = rows
         self.table = without_pictures(rows)
-        self.images = images  # the folder that the user names
-        self.folder = folder  # the dataset's own
+        self.named_folder = named_folder
+        self.own_folder = own_folder
         self.column = next(iter(picture_columns(rows)), None)
 
     def entry(self, index: int) -> Entry:
@@ -40,9 +41,9 @@ class Images:
         if self.column:
             stored = self.rows[index][self.column]
         if stored:
-            picture = open_stored(stored, self.images or self.folder, name)
-        elif self.images is not None and file is not None:
-            picture = open_named(file, self.images, name)
+            picture = open_stored(stored, self.named_folder or self.own_folder, name)
+        elif self.named_folder is not None and file is not None:
+            picture = open_named(file, self.named_folder, name)
         else:
             return {}
         return {"image": data_uri(small(picture, LARGEST_SIDE).content, "image/webp")}
@@ -95,7 +96,7 @@ def draw(
             stratum_of[index] = name
     answered = None
     if responses:
-        answered = _answered(responses, table[0])
+        answered = _answered(responses, table)
     entries: list[Entry] = []
     for index, name in sorted(stratum_of.items()):
         entry = identify(table[index], index)
@@ -144,7 +145,11 @@ def identify(row: Row, index: int) -> dict[str, str]:
     if own_id is None:
         own_id = index
     lines = [question or ""]
-    lines += map(str, _first(row, OPTIONS) or [])
+    options = _first(row, OPTIONS)
+    if isinstance(options, list):
+        lines += map(str, options)
+    elif options is not None:
+        lines.append(str(options))
     return {
         "id": str(own_id),
         "question": "\n".join(lines).strip(),
@@ -179,17 +184,23 @@ class Answered:
         return response
 
 
-def _answered(responses: Mapping[str, Sequence[Row]], row: Row) -> Answered:
-    """Match responses by the first id that they share with the dataset, of which `row` is a row."""
-    shared = [name for name in IDS if name in row]
+def _answered(responses: Mapping[str, Sequence[Row]], table: Sequence[Row]) -> Answered:
+    """Match responses by the first id that they share with the rows of a dataset, and that no two rows have."""
+    shared = [name for name in IDS if name in table[0]]
     for rows in responses.values():
         for response in rows:
             shared = [name for name in shared if name in response]
-    if not shared:
+    keys = []
+    for name in shared:
+        distinct = {str(row.get(name)) for row in table}
+        if len(distinct) == len(table):
+            keys.append(name)
+    if not keys:
         raise ValueError(
-            f"None of the columns {', '.join(IDS)} is in the rows and in all responses; add one."
+            f"None of the columns {', '.join(IDS)} is in the rows and in all responses, with another value in each "
+            "row; add one."
         )
-    key = shared[0]
+    key = keys[0]
     texts = {}
     for model, rows in responses.items():
         values = [response[key] for response in rows]

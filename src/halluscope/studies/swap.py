@@ -47,8 +47,8 @@ def swap(first: str | Path, second: str | Path, scores: Sequence[str], resamplin
     Returns:
         `rows`; `agreement`, for each LVLM and each score of a row the share `same` of the rows in which both judges
         give the same, with Wilson's interval, and Cohen's `kappa`; `scores`, each LVLM's score by both judges, and the
-        difference with a paired interval; `ranks`, for two LVLMs or more, each one's rank by both judges, and
-        Kendall's tau with an interval; `judges`, what differs in the two judges' signatures.
+        difference with a paired interval; `ranks`, for two LVLMs or more with a defined score, each one's rank by both
+        judges, and Kendall's tau with an interval; `judges`, what differs in the two judges' signatures.
     """
     runs = runs_by_judge(first, second)
     parts = rescored(runs, resampling)
@@ -63,8 +63,9 @@ def swap(first: str | Path, second: str | Path, scores: Sequence[str], resamplin
     for score in wanted_scores(benchmark, scores, list(parts.values())):
         for name, pair in pairs.items():
             differences.append(pair.first.against(pair.second, score, (name, name), resampling.level))
-        if len(pairs) > 1:
-            ranks.append(ranks_of(benchmark, score, pairs, resampling))
+        defined = with_score(pairs, score)
+        if len(defined) > 1:
+            ranks.append(ranks_of(benchmark, score, defined, resampling))
     pair = next(iter(pairs.values()))
     values: dict[str, Any] = {
         "rows": len(pair.first.run.found),
@@ -172,6 +173,16 @@ def share_of(score: str, same: int, total: int, likeness: float) -> dict[str, An
     """Return in how many rows both judges give the same."""
     low, high = wilson(same, total)
     return {"score": score, "of": total, "same": same / total, "low": low, "high": high, "kappa": likeness}
+
+
+def with_score(pairs: Pairs, score: str) -> Pairs:
+    """Return the LVLMs whose score is defined by both judges."""
+    defined = {}
+    for name, pair in pairs.items():
+        values = [pair.first.scores[score], pair.second.scores[score]]
+        if not np.isnan(values).any():
+            defined[name] = pair
+    return defined
 
 
 def ranks_of(benchmark: Benchmark, score: str, pairs: Pairs, resampling: Bootstrap) -> dict[str, Any]:

@@ -258,14 +258,18 @@ def write(
     import datasets
 
     pictures = picture_columns(rows)
+    names: dict[str, None] = {}  # a column may be in some rows only
+    for row in changed:
+        names.update(dict.fromkeys(row))
+    columns = {name: [row.get(name) for row in changed] for name in names}
     features = None
     split = "test"
     if not isinstance(rows, list):
         features = without_pictures(rows).features.copy()
-        for added in changed[0].keys() - set(features):
+        for added in names.keys() - set(features):
             features[added] = datasets.Value("string")
         split = str(rows.split or split)
-    table = datasets.Dataset.from_list(changed, features=features)
+    table = datasets.Dataset.from_dict(columns, features=features)
     if pictures:
         images = rows.select_columns(pictures).select(originals)
         table = datasets.concatenate_datasets([table, images], axis=1)
