@@ -125,6 +125,10 @@ FORMS = {
         [{"id": id, "response": "A dog."} for id in range(1, 15_221)],
         "score amber .* --dataset amber",
     ),
+    "the questions with a visual": (
+        [sample(place, CHART, "No.") for place in range(951)],
+        "score hallusionbench .* --protocol lmms-eval",
+    ),
     "Qwen-VL": ([{"prompt": PROMPT_OF_QWEN, "text": "Yes"}], "score pope .* --dataset DATASET"),
 }
 
@@ -278,3 +282,21 @@ def test_published_files():
         "adversarial (COCO, 2023-05); random (COCO, 2023-05); popular (COCO, 2023-05)"
     )
     assert versions["coco_pope_adversarial_2023-10.json"] == "adversarial (COCO, 2023-10)"
+
+
+def test_long_answers_of_yes_and_no_are_no_descriptions(inspected):
+    """OPERA's prompts mark the image before the question; without a question, "Yes, there is ..." describes nothing."""
+    rows = []
+    for thing in THINGS:
+        question = f"<ImageHere>{QUESTION.format(thing)}"
+        rows.append(
+            {"query": question, "label": 1, "ans": f"Yes, there is a {thing} in the image on the left."}
+        )
+    assert inspected(rows).benchmarks == ["pope"]
+    answers = [{"nr": place, "response": row["ans"]} for place, row in enumerate(rows)]
+    assert not inspected(answers).benchmarks
+    for short in (
+        {"body": {"choices": [{"message": {"content": "No."}}]}},
+        f"<think>{'Hm. ' * 9}</think>No.",
+    ):
+        assert not inspected([{"nr": place, "response": short} for place in range(3)]).benchmarks

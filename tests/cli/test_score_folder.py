@@ -222,3 +222,18 @@ def test_each_file_of_many_is_scored_once_or_named(upstream, tmp_path, monkeypat
     folders = sorted(path.name for path in (tmp_path / "runs/pope-2").iterdir())
     assert folders == ["a_m", "alone_adversarial", "b_m", "c", "m_popular", "out"]
     assert list(halluscope.table("runs/pope")) == ["other"]
+
+
+def test_a_folder_per_model_names_models_whatever_their_files_are_called(upstream, tmp_path, monkeypatch):
+    """Each harness names its files in its own way; folders with responses to the same benchmarks are models."""
+    monkeypatch.chdir(tmp_path)
+    halluscope.build("pope", upstream / "pope")
+    halluscope.build("mme", upstream / "mme/mme_benchmark.jsonl")
+    names = {"one": ("20251103_samples_pope", "20251103_samples_mme"), "other": ("one_POPE", "mme-answers")}
+    for model, (pope, mme) in names.items():
+        folder = tmp_path / "files" / model
+        folder.mkdir(parents=True)
+        answer(upstream / "pope/coco/coco_pope_random.json", folder / f"{pope}.jsonl")
+        answer(upstream / "mme/mme_benchmark.jsonl", folder / f"{mme}.jsonl")
+    assert cli.main(["score", "--responses", "files", "--out", "runs"]) == 0
+    assert sorted(halluscope.table("runs")) == ["one", "other"]

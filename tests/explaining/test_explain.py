@@ -438,3 +438,22 @@ def test_the_first_script_is_equal_where_chairs_cache_has_the_objects_of_caption
     printed = text(*words)
     assert ("not equal: first-script" in printed) is not is_cache
     assert "is not a score of these responses" not in printed and "  first-script: chair_s" in printed
+
+
+def test_a_benchmark_without_protocols_has_one_per_rule(explain, tmp_path):
+    """`score` warns that another rule reads the responses otherwise, with its accuracy: `explain` finds that number."""
+    built = small_datasets.build("humblebench", tmp_path)
+    rows = registry.benchmark("humblebench").module("rows").load([str(built)])
+    answers = [{"question_id": row.question_id, "response": f"{row.label}. A dog"} for row in rows]
+    words = [
+        "--responses",
+        lines(tmp_path / "m.jsonl", answers),
+        "--dataset",
+        str(built),
+        "--number",
+        "100.0",
+    ]
+    whole = explain("humblebench", *words)
+    assert [protocol["name"] for protocol in whole["protocols"]] == ["official", "strict"]
+    assert scores(whole, "accuracy", "strict") == [1.0]
+    assert ("strict", "accuracy") in [(place["protocol"], place["score"]) for place in whole["number"]]

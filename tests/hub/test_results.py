@@ -48,6 +48,23 @@ def send(run, published):
     return publish
 
 
+def test_a_harness_log_with_all_rows_is_a_whole_result(tmp_path, hub, published, monkeypatch):
+    dataset = str(whole("hallusionbench", tmp_path, monkeypatch))
+    samples = []
+    for number, row in enumerate(read_rows(dataset)):
+        samples.append(
+            {"doc_id": number, "doc": row, "target": "", "resps": [["Yes."]], "filtered_resps": ["Yes."]}
+        )
+    (tmp_path / "samples.jsonl").write_text("\n".join(json.dumps(sample, default=str) for sample in samples))
+    halluscope.score(
+        "hallusionbench", tmp_path / "samples.jsonl", dataset, out=tmp_path / "logged", bootstrap=0
+    )
+    hub.make("model", MODEL)
+    hub.make("dataset", REPOSITORY)
+    said = published("results", tmp_path / "logged", "--model", MODEL, "--benchmark", REPOSITORY)
+    assert "in the task hallusionbench_aacc" in said
+
+
 def result(files):
     """The path of the one file of results among files."""
     (path,) = (path for path in files if path.startswith(".eval_results/"))

@@ -160,6 +160,7 @@ def test_vlmevalkits_pope(pope, order):
     assert len(rows) == 27 and len({row["category"] for row in rows}) == 3
     result = halluscope.score("pope", rows, pope, bootstrap=0)
     assert (result["rows"], result["accuracy"], result["matched"]) == (36, 1.0, "order and question")
+    assert "left_out" not in result  # though some responses belong to several rows
     without = [row for row in rows if row["category"] != "popular"]
     with pytest.raises(ValueError, match="no response to 9 of the 36 rows"):
         halluscope.score("pope", without, pope, bootstrap=0)

@@ -45,6 +45,24 @@ def test_the_image_decides_where_ids_count_from_0(tmp_path):
         scored([{"id": 0, "image_path": "AMBER_9.jpg", "response": "A dog."}], dataset, "amber")
 
 
+@pytest.mark.parametrize("first", [None, 0, 1])
+def test_questions_alone_in_the_datasets_order(first, upstream, tmp_path):
+    """VLMEvalKit asks AMBER's questions and not its descriptions, and counts its rows; many images share a question."""
+    dataset = str(halluscope.build("amber", upstream / "amber", out=tmp_path / "amber"))
+    queries = json.loads((upstream / "amber/query/query_all.json").read_text())[1004:]
+    rows = []
+    for place, query in enumerate(queries):
+        rows.append({"question": f"{query['query']} Please answer yes or no.", "prediction": "No."})
+        if first is not None:
+            rows[-1]["index"] = first + place
+    result = scored(rows, dataset, "amber")
+    assert (result["questions"], result["matched"]) == (14_216, "order")
+    assert result["accuracy"] == 9_427 / 14_216
+    rows[0], rows[5] = rows[5], rows[0]
+    with pytest.raises(ValueError, match="without an id|is not among the 15,220 rows|has the question"):
+        scored(rows, dataset, "amber")
+
+
 def test_descriptions_beside_answers_with_ids_of_their_own(tmp_path):
     """AMBER's images and questions decide; what is about another image, or asks something else, is refused."""
     dataset = str(small_datasets.build("amber", tmp_path))

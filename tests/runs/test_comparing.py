@@ -129,10 +129,10 @@ def test_the_command(tmp_path, monkeypatch, ran, refused):
     text = ran("compare good bad --scores accuracy f1 --bootstrap 1000").out
     assert re.search(r"A +good +18", text)
     assert re.search(r"accuracy  A-B +100\.0 +0\.0 +\+100\.0 +1\.0000 +-\n", text), "one image tells nothing"
-    said = "The runs were not scored alike, which also changes differences: parser is good pope, bad strict."
+    said = "The runs were not scored alike, which also changes differences: parser is pope (good) and strict (bad)."
     assert said in text and "0 of 6 differences in groups are significant" in text
     write(made(benchmark, tmp_path, ("Yes.", "No."), parser="pope", thoughts="kept"), Path("kept"))
-    assert "thoughts is good not set, responses kept." in ran("compare good kept --bootstrap 200").out
+    assert "thoughts is not set (good) and kept (responses)." in ran("compare good kept --bootstrap 200").out
     latex = ["compare good bad --bootstrap 200 --format latex"]
     paper = ran(*latex).out
     assert paper.count(r"\begin{tabular}") == 1 and "accuracy & good - bad & 100.0" in paper

@@ -59,11 +59,7 @@ def score_folder(
     for group in groups:
         words = words_of(group, groups, responses, out)
         if DATASET in words:
-            reason = (
-                f"put what these responses are about in the place of {DATASET} (`halluscope score {group.name} "
-                f"--help` says what that can be): `{typed(words)}`."
-            )
-            left_out[reason] = [str(file.relative_to(responses)) for file in group.files]
+            left_out[what_to_type(group, words)] = [str(file.relative_to(responses)) for file in group.files]
         else:
             commands_of.append((group, words))
     if not commands_of:
@@ -196,6 +192,22 @@ def command(name: str, words: Sequence[str], out: Path) -> str:
 # What is typed
 
 
+def what_to_type(group: Group, words: Sequence[str]) -> str:
+    """Say how to score files of which it is not sure that they are about the benchmark's own dataset."""
+    benchmark = registry.benchmark(group.name)
+    if benchmark.partial_ok:  # responses describe any images
+        return (
+            f"put what these responses are about in the place of {DATASET} (`halluscope score {group.name} "
+            f"--help` says what that can be): `{typed(words)}`."
+        )
+    own = registry.first_dataset(benchmark).name
+    command_for_own = [own if word == DATASET else word for word in words]
+    return (
+        f"it is not sure that these responses are about {own}; if they are: `{typed(command_for_own)}` "
+        f"(`halluscope score {group.name} --help` says which other datasets there are)."
+    )
+
+
 def words_of(group: Group, groups: Sequence[Group], top: Path, out: Path) -> list[str]:
     """Return the command that scores a group."""
     words = ["score", group.name, "--responses"]
@@ -276,11 +288,30 @@ def name_among(model: Model, models: Sequence[Model], groups: Sequence[Group], t
     are_called_as_benchmarks = bool(in_folder) and all(other.is_called_as_benchmark for other in in_folder)
     if are_called_as_benchmarks and (is_about_several or model.folder != top):
         return folder_name(model.folder, top)
+    if is_folder_per_model(groups, top):
+        return folder_name(model.folder, top)
     if is_alike and is_about_several:
         return folder_name(model.folder, top)
     if is_alike and len(model.files) > 1:
         return f"{model.folder.name}/{model.name}"
     return model.name  # `score` puts folders before names that are alike
+
+
+def is_folder_per_model(groups: Sequence[Group], top: Path) -> bool:
+    """Whether each folder is one LVLM's, and the folders are about the same benchmarks.
+
+    So they are if some benchmark is in two folders, and some folder has two benchmarks.
+    """
+    benchmarks_of_folder: dict[Path, int] = {}
+    most_folders = 0
+    for group in groups:
+        folders = [model.folder for model in models_of(group)]
+        if top in folders or len(set(folders)) < len(folders):
+            return False
+        most_folders = max(most_folders, len(folders))
+        for folder in folders:
+            benchmarks_of_folder[folder] = benchmarks_of_folder.get(folder, 0) + 1
+    return most_folders > 1 and max(benchmarks_of_folder.values()) > 1
 
 
 def responses_of_one_model(folder: Path, groups: Sequence[Group]) -> list[Model]:

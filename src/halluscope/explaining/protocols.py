@@ -1,6 +1,7 @@
 """What a protocol is: who scores a benchmark in which way.
 
-A benchmark's protocols stand in its package's module `protocols`. A benchmark without that module has one protocol: its
+A benchmark's protocols stand in its package's module `protocols`. A benchmark without that module has a protocol for
+each rule by which its metric reads responses (the choices of its option `parser`); without such rules, it has one: its
 metric with the given options.
 """
 
@@ -20,6 +21,7 @@ LABELS = "labels"
 PARSER = "parser"
 COUNTING = "counting"
 CHOSEN = (ROWS, LABELS, PARSER, COUNTING)
+AS_SCORED = "as `halluscope score` does with the same options"
 
 
 @dataclass(frozen=True)
@@ -134,8 +136,8 @@ def load(benchmark: Benchmark) -> Protocols:
     if find_spec(module) is not None:
         protocols: Protocols = importlib.import_module(module).PROTOCOLS
         return protocols
-    same = Way("as `halluscope score` does with the same options")
-    only = Protocol(
+    same = Way(AS_SCORED)
+    usual = Protocol(
         "halluscope",
         by="this project",
         rows=Way("all that are scored"),
@@ -144,4 +146,12 @@ def load(benchmark: Benchmark) -> Protocols:
         counting=same,
         prompt=benchmark.prompt,
     )
-    return Protocols([only], shown=list(benchmark.scores))
+    parsers = [option for option in benchmark.options if option.name == PARSER]
+    if not parsers:
+        return Protocols([usual], shown=list(benchmark.scores))
+    each = []
+    for name in parsers[0].choices:
+        by = f"`halluscope score` with --parser {name}"
+        each.append(usual.but(name, by=by, parser=Way(f"by the rule {name}", {PARSER: name}), prompt=""))
+    each[0] = replace(each[0], prompt=benchmark.prompt)
+    return Protocols(each, shown=list(benchmark.scores), read=("read",))

@@ -401,8 +401,6 @@ def _build_of(folder: Path, run: Run) -> Values:
         )
     rows = len(matched.rows)
     problems = caveats(run.benchmark, run.scores, run.options)
-    if matched.sampled:
-        problems.append("the responses answer a sample of the rows.")
     if rows != build["rows"]:
         problems.append(f"it has {rows:,} rows; expected {build['rows']:,}.")
     if problems:

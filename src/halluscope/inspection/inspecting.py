@@ -12,7 +12,15 @@ from halluscope.errors import LimitExceeded
 from halluscope.files.cut_ends import CutEnds
 from halluscope.files.opening import ending
 from halluscope.inspection.printed import printed, scores_among
-from halluscope.inspection.recognising import Recognised, by_questions, by_task, is_part, judged_by, recognise
+from halluscope.inspection.recognising import (
+    Recognised,
+    by_questions,
+    by_task,
+    is_part,
+    judged_by,
+    options_of_part,
+    recognise,
+)
 from halluscope.judging import completions
 from halluscope.judging.verdicts import REPLIES
 from halluscope.paths import path_of
@@ -67,7 +75,7 @@ FILE = "RESPONSES"
 FILE_OF_REPLIES = "{file}"  # stands for the file's name where a benchmark says how a judge's replies are read
 
 # The image in Qwen-VL's prompts, and their end
-PICTURE = re.compile(r"<img>[^<>]*</img>")
+PICTURE = re.compile(r"<img>[^<>]*</img>|<image(?:here)?>", re.IGNORECASE)
 ANSWER_CUE = "Answer:"
 
 # What is said of a judge's replies without ids
@@ -306,9 +314,10 @@ def _recognised(table: Table, roles: Mapping[str, str], questions: list[str]) ->
 
     If need be, the questions are those without what is written after them.
     """
-    texts: list[str] = []
+    texts: Sequence[str] = []
     if "text" in roles:
-        texts = _shown_texts(table, roles["text"])
+        said = [text or "" for text in _texts_in(table, roles["text"])]
+        texts = thoughts.take_out(said, thoughts.REMOVED).texts
     images: list[str] = []
     if "image" in roles:
         images = [str(cell) for cell in table.cells(roles["image"])]
@@ -329,7 +338,8 @@ def _recognised(table: Table, roles: Mapping[str, str], questions: list[str]) ->
 
 
 def _without_marks(prompt: str) -> str:
-    """Return a prompt of Qwen-VL's form without the image before the question, and without "Answer:" after it."""
+    """Return a prompt without the image before the question, as LLaVA, OPERA and Qwen-VL mark it, and without
+    "Answer:" after it."""
     return PICTURE.sub("", prompt).strip().removesuffix(ANSWER_CUE).rstrip()
 
 
@@ -346,6 +356,7 @@ def _with_command(inspection: Inspection, recognised: Recognised, columns: _Colu
     words = ["score", benchmark.name, "--responses", inspection.file, "--dataset", source]
     if benchmark.judges and not benchmark.judges.default:
         words += [f"--{benchmark.judges.option}", JUDGE]
+    words += options_of_part(benchmark, inspection.rows)
     lacks = CUT in inspection.odd or LACKING in inspection.odd
     if recognised.is_part or lacks or is_part(benchmark, inspection.rows):
         words.append("--partial")

@@ -1,5 +1,6 @@
 """Says which benchmark rows may belong to, by their questions, images, columns, or length."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from halluscope.judged import Judged
 from halluscope.responses.image_urls import file_in
 
 FEWEST_WORDS = 8  # texts of this many words, in the median, describe
+YES_OR_NO = re.compile(r"\W*(?:yes|no)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -109,13 +111,21 @@ def recognise(
     likeliest = _by_columns(benchmarks, names)
     if likeliest:
         return Recognised(likeliest)
-    words = sorted(len(text.split()) for text in texts)
-    if words and words[len(words) // 2] >= FEWEST_WORDS:
+    if _describe(texts):
         described = [
             benchmark.name for benchmark in benchmarks if benchmark.is_scored and benchmark.partial_ok
         ]
         return Recognised(described, "descriptions", "")
     return Recognised()
+
+
+def _describe(texts: Sequence[str]) -> bool:
+    """Whether texts are as long as descriptions are, and do not answer yes or no."""
+    words = sorted(len(text.split()) for text in texts)
+    if not words or words[len(words) // 2] < FEWEST_WORDS:
+        return False
+    answers = sum(YES_OR_NO.match(text) is not None for text in texts)
+    return answers < len(texts) / 2
 
 
 def _of_rows(benchmark: Benchmark, name: str) -> Any:
@@ -152,7 +162,13 @@ def _by_columns(benchmarks: Sequence[Benchmark], names: Collection[str]) -> list
 def is_part(benchmark: Benchmark, rows: int) -> bool:
     """Whether the dataset has more rows than these, all of which need a response."""
     in_sets = registry.first_dataset(benchmark).also or hasattr(benchmark.module("rows"), "set_of")
-    if benchmark.partial_ok or in_sets or not benchmark.datasets:
+    if benchmark.partial_ok or in_sets or not benchmark.datasets or options_of_part(benchmark, rows):
         return False
     expected = spec.load(benchmark.datasets[0].name).expected.get("questions", 0)
     return bool(rows < expected)
+
+
+def options_of_part(benchmark: Benchmark, rows: int) -> list[str]:
+    """Return the options by which a benchmark's published protocol counts just so many rows; [] if none does."""
+    options = _of_rows(benchmark, "options_of_part")
+    return options(rows) if options else []

@@ -352,6 +352,9 @@ def _by_content(
             pairs = ways.by_order(case)
     if pairs is None:
         pairs = ways.by_content(case, in_order)
+    if pairs is None:
+        with suppress(ValueError):  # something contradicts
+            pairs = ways.by_order_of_needed(case)
     return pairs
 
 

@@ -176,7 +176,8 @@ def _by_id_and_order(case: Case, theirs: Sequence[str], keys: Keys) -> Pairs:
             f"{case.source}: several of the {len(case.first):,} rows of the dataset share their "
             f"{' and '.join(columns)}, such as {named(theirs, example)}, and the "
             "responses are not in the dataset's order. Choose one config or sampling, or give each response "
-            f"its {' and '.join(case.identity.also) or 'config'}."
+            f"its {' and '.join(case.identity.also) or 'config'}, its image or its question. If they answer another "
+            "version of the questions, name its file: --dataset FILE."
         )
     way = f"{' and '.join(theirs)} and {ORDER}"
     return agreeing(case, way, case.first, list(range(len(case))), len(case.wanted))
@@ -311,6 +312,17 @@ def by_order(case: Case) -> Pairs:
             f"rows; expected one response per row in the same order, or an id of its own in each response: {names}."
         )
     return agreeing(case, ORDER, list(rows), list(range(count)), len(case.wanted))
+
+
+def by_order_of_needed(case: Case) -> Pairs | None:
+    """Match by the order of the rows that need a response, where the others have none; None if their numbers differ.
+
+    So are files of a dataset's questions that leave out what it asks to describe.
+    """
+    rows = [row for row in case.wanted if case.identity.set_of(row) is not None]
+    if len(rows) != len(case) or len(rows) == len(case.wanted):
+        return None
+    return agreeing(case, ORDER, rows, list(range(len(rows))), len(case.wanted))
 
 
 # By images and questions

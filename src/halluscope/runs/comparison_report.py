@@ -54,8 +54,11 @@ def remarks(comparison: Comparison) -> Iterator[str]:
     if longer:
         yield f"Compared on the {comparison.rows:,} rows that all runs have ({', '.join(longer)})."
     for key, values in comparison.unlike.items():
-        texts = [f"{name} {value or 'not set'}" for name, value in zip(comparison.of, values, strict=True)]
-        yield f"The runs were not scored alike, which also changes differences: {key} is {', '.join(texts)}."
+        names_by_value: dict[str, list[str]] = {}
+        for name, value in zip(comparison.of, values, strict=True):
+            names_by_value.setdefault(value or "not set", []).append(name)
+        texts = [f"{value} ({', '.join(names)})" for value, names in names_by_value.items()]
+        yield f"The runs were not scored alike, which also changes differences: {key} is {' and '.join(texts)}."
     for score, reason in comparison.untested.items():
         yield f"Differences in {score} are not tested. {reason}"
 

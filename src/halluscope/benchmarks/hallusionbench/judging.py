@@ -167,7 +167,7 @@ class Judging:
             raise ValueError(
                 f"references[{rows[0]}] is the question {title}, but its control question (figure 0) is missing (rows "
                 f"without one: {len(rows)}); expected whole control pairs. Score all rows of the dataset, or leave out "
-                "the questions without a visual by protocol='lmms-eval' or 'vlmevalkit'."
+                "the questions without a visual: --protocol lmms-eval or vlmevalkit (in Python protocol)."
             )
 
     def check_judge(self) -> None:

@@ -14,6 +14,7 @@ from halluscope.benchmarks.hallusionbench.diagnosis import FAILURES
 from halluscope.benchmarks.hallusionbench.given import Given, ReadReply, given
 from halluscope.benchmarks.hallusionbench.judging import Judgement, Judging
 from halluscope.benchmarks.hallusionbench.layout import (
+    LMMS_EVAL,
     OFFICIAL,
     QUESTIONS_OF_PROTOCOL,
     Layout,
@@ -136,6 +137,12 @@ image (visual illusion)?
     def wanted(self, row: Question, *, protocol: str = OFFICIAL) -> bool:
         """Whether a protocol counts a question."""
         return is_counted(row, protocol)
+
+    def options_of_part(self, rows: int) -> list[str]:
+        """Return the protocol that counts just the questions with a visual, if there are so many."""
+        if rows == QUESTIONS_OF_PROTOCOL[LMMS_EVAL]:
+            return ["--protocol", LMMS_EVAL]
+        return []
 
     def other_answers(self, row: Question) -> tuple[str, ...]:
         """Return the right answer in a sentence, which stands beside yes or no."""
