@@ -317,7 +317,7 @@ def _recognised(table: Table, roles: Mapping[str, str], questions: list[str]) ->
     texts: Sequence[str] = []
     if "text" in roles:
         said = [text or "" for text in _texts_in(table, roles["text"])]
-        texts = thoughts.take_out(said, thoughts.REMOVED).texts
+        texts = list(thoughts.take_out(said, thoughts.REMOVED).texts)
     images: list[str] = []
     if "image" in roles:
         images = [str(cell) for cell in table.cells(roles["image"])]
