@@ -97,6 +97,7 @@ def worded(relevancy, accuracy):
         (worded(11, 3), None),
         (worded("9/100", 3), None),
         (worded("8 to 9", 3), None),
+        (worded("7,5", 3), None),
         (worded("9\nscore of the answer1: 2", 3), None),
         (worded(9, 3) + "\nRelevancy:\nscore of the answer1: 2", None),
         ("score of the answer1: 9\n" + worded(9, 3), None),

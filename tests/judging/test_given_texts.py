@@ -132,6 +132,22 @@ def test_completions_that_name_their_questions_are_taken_by_name(asked, capsys, 
     assert (result["rating/attribute"], result["rating/counting"]) == (6, 0)
 
 
+@pytest.mark.parametrize("column", ["question_id", "index"])
+def test_completions_with_a_count_of_rows_beside_their_question(asked, capsys, column):
+    """`question_id` names the question; of `id` and `index` neither does if they differ."""
+    rows = []
+    for place, number in enumerate((3, 2, 1, 0)):
+        rows.append(completion(f"Rating: {6 if number < 2 else 0}", **{"id": place, column: number}))
+    (asked / "judged.json").write_text(json.dumps(rows))
+    if column == "question_id":
+        result = scored(asked, capsys, "--ratings", asked / "judged.json")
+        assert (result["rating/attribute"], result["rating/counting"]) == (6, 0)
+    else:
+        given = ["--ratings", asked / "judged.json"]
+        assert score_mmhal(asked / "mine.json", asked / "questions.json", *given) == 2
+        assert "names two questions, 0 (id) and 3 (index)" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [

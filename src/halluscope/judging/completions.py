@@ -7,8 +7,9 @@ from typing import Any
 # A row with its location, for messages
 Located = tuple[str, Any]
 
-# The columns that may name the question
-ID_COLUMNS = ("id", "index", "question_id")
+QUESTION_ID = "question_id"
+# The columns that may name the question where none is called so
+ID_COLUMNS = ("id", "index")
 
 
 def reply_in(row: Any) -> str | None:
@@ -41,7 +42,7 @@ def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], column: str, file
         file: the file, for messages.
 
     Raises:
-        ValueError: if there is not one completion for each question.
+        ValueError: if there is not one completion for each question, or one names two.
     """
     replies = []
     no_completions = []  # the places of the other rows
@@ -54,7 +55,7 @@ def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], column: str, file
     if not replies:
         return list(rows)
     known = set(ids)
-    named = [_question_of(row, known) for _, row in rows]
+    named = [_question_of(row, known, where) for where, row in rows]
     if None not in named:
         return [(where, dict(row, id=id)) for (where, row), id in zip(rows, named, strict=True)]
     if no_completions:
@@ -79,12 +80,20 @@ def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], column: str, file
     return with_id
 
 
-def _question_of(row: Any, known: Collection[Hashable]) -> str | int | None:
+def _question_of(row: Any, known: Collection[Hashable], where: str) -> Hashable | None:
     """Return the id of the question that a row names; a completion's own id, such as "chatcmpl-1", is none."""
     if not isinstance(row, Mapping):
         return None
-    for column in ID_COLUMNS:
-        id = row.get(column)
-        if isinstance(id, str | int) and id in known:
-            return id
-    return None
+    if _is_among(row.get(QUESTION_ID), known):
+        return row[QUESTION_ID]
+    named = [row[column] for column in ID_COLUMNS if _is_among(row.get(column), known)]
+    if len(set(named)) > 1:
+        raise ValueError(
+            f"{where} names two questions, {named[0]!r} (id) and {named[1]!r} (index); expected one. Name it in a "
+            f"column {QUESTION_ID}."
+        )
+    return named[0] if named else None
+
+
+def _is_among(id: Any, known: Collection[Hashable]) -> bool:
+    return isinstance(id, str | int) and id in known

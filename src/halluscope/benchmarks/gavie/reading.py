@@ -19,8 +19,8 @@ from halluscope.sanitize import encodable, short_repr
 MOST = 10
 
 SCORED = re.compile(r"\bscore of (?:the )?answer ?1\b[\s*_`:]{1,12}(\d+(?:\.\d+)?)(.{0,12})", re.IGNORECASE)
-# What follows digits that are not a score by themselves: 7/100, 7-8, 7 to 8
-GOES_ON = re.compile(r"\s*(?:/(?!\s*10\b)|[-\u2013]\s*\d|to\b|or\b|\d)")
+# What follows digits that are not a score by themselves: 7/100, 7-8, 7 to 8, 7,5
+GOES_ON = re.compile(r",\d|\s*(?:/(?!\s*10\b)|(?:[-\u2013\u2192]|->)\s*\d|to\b|or\b|\d)")
 
 # A score in a response, in whatever words
 HELD = re.compile(r"\b(?:score of (?:the )?answer ?1?|relevancy|accuracy)\b[^.]{0,40}?\d")

@@ -33,9 +33,13 @@ MOST_DIGITS = 6  # more extra claims are a mistake
 
 MARKS = r"[ \t*_`#>\[\]\"-]*"
 ANSWER = re.compile(rf"^{MARKS}Answer{MARKS}:{MARKS}(.*)$", re.IGNORECASE | re.MULTILINE)
-VERDICT = re.compile(r"(correct|incorrect)\b(?!\W*(?:/|\bor\b)\W*(?:in)?correct)", re.IGNORECASE)
+VERDICT = re.compile(
+    r"(correct|incorrect)\b(?!\W*(?:/|->|\u2192|\bor\b|\bthen\b)\W*(?:in)?correct)", re.IGNORECASE
+)
 CLAIMS = re.compile(rf"^{MARKS}Extra Contradictory Claims{MARKS}:{MARKS}(.*)$", re.IGNORECASE | re.MULTILINE)
-NUMBER = re.compile(rf"(\d{{1,{MOST_DIGITS}}})(?!\d)(.*)")
+# What follows digits that are not a number by themselves: 2.5, 1-2, 3 or 4
+GOES_ON = r"\d|[.,]\d|\s*(?:[-\u2013\u2014/~\u2192]|->|to\b|or\b)\s*\d"
+NUMBER = re.compile(rf"(\d{{1,{MOST_DIGITS}}})(?!{GOES_ON})(.*)")
 
 OFFICIAL_CLAIMS = re.compile(r"Extra Contradictory Claims: ?(\d+)(.*)")
 

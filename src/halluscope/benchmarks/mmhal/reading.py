@@ -3,7 +3,7 @@
 A reply to the authors' prompt is read strictly, or as their script reads it ("official"). The script looks anywhere, in
 any case, for "rating: 0" to "rating: 6". If it finds exactly one of them, that is the rating; otherwise the rating is
 0, which counts as hallucination. So it reads "Rating: 60" as 6, misses "**Rating**: 6", and gives 0 to a reply with two
-ratings or none. A reply that was cut off, or never came, has no rating.
+ratings or none. A reply to this package that was cut off, or never came, has no rating.
 """
 
 import re
@@ -24,7 +24,10 @@ RATING = re.compile(
     rf"\brating\b(?:{MARKS})?\s*:\s*(?:{MARKS}\s*)?(\d+(?:[.,]\d+)?)(?:\s*/\s*6\b)?", re.IGNORECASE
 )
 BEGINS_LINE = re.compile(rf"^[^\w\n]*{RATING.pattern}", re.IGNORECASE | re.MULTILINE)
-REST_OF_RANGE = re.compile(r"\s*(?:[-\u2013\u2014/]|to\b|or\b)\s*\d")
+# What follows a rating that is not the only one: "4-5", "5 -> 2", and at the end of a line "4, 5"
+REST_OF_RANGE = re.compile(
+    r"\s*(?:(?:[-\u2013\u2014/~\u2192]|->|to\b|or\b)\s*\d|(?:,|&|and\b)\s*\d\W*$)", re.MULTILINE
+)
 
 # A rating in a response, in whatever words
 HELD = re.compile(r"\brat(?:e|es|ed|ing)\b[^.\n]{0,30}?\d")
@@ -46,7 +49,7 @@ def refusal_of_words(reply: str, response: str) -> Refusal | None:
         return Refusal(NO_RATING, "no line begins with it")
     for match in begins:
         if REST_OF_RANGE.match(reply, match.end()):
-            return Refusal(NO_RATING, "it is a range")
+            return Refusal(NO_RATING, "it is not the only one")
     return None
 
 
