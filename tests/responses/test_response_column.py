@@ -147,6 +147,19 @@ def test_two_columns_of_texts_are_refused(dataset, columns, said):
     )
 
 
+@pytest.mark.parametrize("other", ["answer_ours", "vcd"])
+def test_other_answers_beside_those_that_are_taken_are_told(dataset, other):
+    """A baseline's and a method's, say; a column that says the same in other words is nothing to tell."""
+    rows = question_rows()
+    model = Model(rows)
+    differ = sum(map(str.__ne__, model.words, OTHER_ONE))
+    score, told = accuracy(merged(rows, answer=model.words, **{other: OTHER_ONE}), dataset)
+    assert score == pytest.approx(model.accuracy)
+    assert f"'answer'; '{other}' has another answer in {differ} of 60 rows" in told
+    in_words = [f"{word}, I think." for word in model.words]
+    assert "another answer" not in accuracy(merged(rows, answer=model.words, **{other: in_words}), dataset)[1]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_right_answers_alone_are_refused(dataset, name):
     rows = question_rows()

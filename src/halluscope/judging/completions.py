@@ -84,9 +84,12 @@ def _question_of(row: Any, known: Collection[Hashable], where: str) -> Hashable 
     """Return the id of the question that a row names; a completion's own id, such as "chatcmpl-1", is none."""
     if not isinstance(row, Mapping):
         return None
+    named: list[Hashable] = []
+    for column in ID_COLUMNS:
+        if _is_among(row.get(column), known):
+            named.append(row[column])
     if _is_among(row.get(QUESTION_ID), known):
-        return row[QUESTION_ID]
-    named = [row[column] for column in ID_COLUMNS if _is_among(row.get(column), known)]
+        named = [row[QUESTION_ID]]
     if len(set(named)) > 1:
         raise ValueError(
             f"{where} names two questions, {named[0]!r} (id) and {named[1]!r} (index); expected one. Name it in a "

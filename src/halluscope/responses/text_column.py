@@ -233,7 +233,7 @@ def decide(table: Table, column: str, texts: Texts, expected: Expected) -> Choic
     if are_all_right(texts, expected):
         _refuse_beside_others(table, replace(facts, right=facts.rows), expected)
     if not facts.is_constant and not _may_be_of_people(column, expected):
-        return Choice(column)
+        return Choice(column, _about_other_answers(table, column, texts, expected))
     varied = _varied(beside(table, column, expected))
     if not facts.is_constant and column != CAPTION:  # of two usual names, their order decides
         varied = [others for others in varied if others.name not in TEXTS]
@@ -270,6 +270,34 @@ def _refuse_beside_others(table: Table, facts: Facts, expected: Expected) -> Non
             others.append(candidate)
     if others:
         raise ValueError(_refusal(table, facts, others))
+
+
+def _about_other_answers(table: Table, column: str, texts: Texts, expected: Expected) -> list[str]:
+    """Say which other columns have other answers, such as those of a second method; only labels can be compared."""
+    remarks: list[str] = []
+    columns = _varied(beside(table, column, expected))
+    if not columns:
+        return remarks
+    labels = _labels_of(expected)
+    for facts in columns:
+        others = texts_of(table, facts.name)
+        different = 0
+        for text, other in zip(texts, others, strict=True):
+            answers = {_first_word(text), _first_word(other)}
+            different += len(answers) == 2 and answers <= labels
+        if different:
+            remarks.append(
+                f"The responses are those of the column {one_line(column, SHOWN)!r}; {one_line(facts.name, SHOWN)!r} "
+                f"has another answer in {different:,} of {len(texts):,} rows. If these are the LVLM's, name the "
+                "column: --text-column (text_column)"
+            )
+    return remarks
+
+
+def _first_word(text: str | None) -> str:
+    """Return a text's first word, as labels are compared; "" for none."""
+    words = (text or "").split(maxsplit=1)
+    return plain_answer(words[0]) if words else ""
 
 
 def _may_be_of_people(column: str, expected: Expected) -> bool:
@@ -329,20 +357,22 @@ def texts_of(table: Table, name: str) -> list[str | None]:
 
 def _are_responses(texts: Texts, expected: Expected) -> bool:
     """Whether texts in a column whose name says nothing look like responses, not like a category or a note."""
+    labels = _labels_of(expected)
+    different = len(set(texts))
+    if not labels:
+        return 2 * different > len(texts)
+    begin_with_label = sum(_first_word(text) in labels for text in texts)
+    return different > 1 and 2 * begin_with_label >= len(texts)
+
+
+def _labels_of(expected: Expected) -> set[str]:
+    """Return the labels among the right answers, such as yes and no."""
     labels = set()
     for answers in expected.versions:
         for answer in answers:
             if is_label(answer):
                 labels.add(plain_answer(answer))
-    different = len(set(texts))
-    if not labels:
-        return 2 * different > len(texts)
-    begin_with_label = 0
-    for text in texts:
-        words = (text or "").split()
-        if words and plain_answer(words[0]) in labels:
-            begin_with_label += 1
-    return different > 1 and 2 * begin_with_label >= len(texts)
+    return labels
 
 
 # What is said of the choice
