@@ -84,18 +84,21 @@ def _question_of(row: Any, known: Collection[Hashable], where: str) -> Hashable 
     """Return the id of the question that a row names; a completion's own id, such as "chatcmpl-1", is none."""
     if not isinstance(row, Mapping):
         return None
+    question_id: Hashable = row.get(QUESTION_ID)
+    if _is_among(question_id, known):
+        return question_id
     named: list[Hashable] = []
     for column in ID_COLUMNS:
         if _is_among(row.get(column), known):
             named.append(row[column])
-    if _is_among(row.get(QUESTION_ID), known):
-        named = [row[QUESTION_ID]]
+    if not named:
+        return None
     if len(set(named)) > 1:
         raise ValueError(
             f"{where} names two questions, {named[0]!r} (id) and {named[1]!r} (index); expected one. Name it in a "
             f"column {QUESTION_ID}."
         )
-    return named[0] if named else None
+    return named[0]
 
 
 def _is_among(id: Any, known: Collection[Hashable]) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -104,8 +104,9 @@ def _right_by_any_version(texts: Texts, filled: int, expected: Expected) -> int:
             return right
     if not expected.versions:
         return 0
-    are_nearly_right = _are_often_right(texts, expected.versions[0])
-    return filled if are_nearly_right and expected.are_of_version(texts) else 0
+    if _are_often_right(texts, expected.versions[0]) and expected.are_of_version(texts):
+        return filled
+    return 0
 
 
 def right_answers(texts: Texts, answers: Sequence[Any]) -> int:
@@ -163,10 +164,7 @@ def are_all_right(texts: Texts, expected: Expected) -> bool:
 
 def are_of_other_rows(texts: Texts, versions: Sequence[Sequence[Any]]) -> bool:
     """Whether texts are labels such as yes and no, of which too few are these rows' right answers by any version."""
-    labels = set()
-    for answer in versions[0]:
-        if is_label(answer):
-            labels.add(plain_answer(answer))
+    labels = labels_in(versions[0])
     if not labels or any(text and plain_answer(text) not in labels for text in texts):
         return False
     for answers in versions:
@@ -179,6 +177,11 @@ def are_of_other_rows(texts: Texts, versions: Sequence[Sequence[Any]]) -> bool:
 def is_label(answer: Any) -> bool:
     """Whether a right answer is yes, no, or a letter."""
     return isinstance(answer, str) and len(answer) <= LONGEST_LABEL
+
+
+def labels_in(answers: Iterable[Any]) -> set[str]:
+    """Return the labels among right answers, in their plain form."""
+    return {plain_answer(answer) for answer in answers if is_label(answer)}
 
 
 def is_right(text: str, answer: Any) -> bool:

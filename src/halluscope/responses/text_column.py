@@ -19,7 +19,7 @@ from halluscope.responses.column_facts import (
     are_all_right,
     are_numbers,
     facts_of,
-    is_label,
+    labels_in,
     plain_answer,
 )
 from halluscope.responses.names import (
@@ -280,11 +280,12 @@ def _about_other_answers(table: Table, column: str, texts: Texts, expected: Expe
         return remarks
     labels = _labels_of(expected)
     for facts in columns:
-        others = texts_of(table, facts.name)
         different = 0
-        for text, other in zip(texts, others, strict=True):
-            answers = {_first_word(text), _first_word(other)}
-            different += len(answers) == 2 and answers <= labels
+        for text, other in zip(texts, texts_of(table, facts.name), strict=True):
+            answer = _first_word(text)
+            other_answer = _first_word(other)
+            if answer != other_answer and answer in labels and other_answer in labels:
+                different += 1
         if different:
             remarks.append(
                 f"The responses are those of the column {one_line(column, SHOWN)!r}; {one_line(facts.name, SHOWN)!r} "
@@ -297,7 +298,9 @@ def _about_other_answers(table: Table, column: str, texts: Texts, expected: Expe
 def _first_word(text: str | None) -> str:
     """Return a text's first word, as labels are compared; "" for none."""
     words = (text or "").split(maxsplit=1)
-    return plain_answer(words[0]) if words else ""
+    if not words:
+        return ""
+    return plain_answer(words[0])
 
 
 def _may_be_of_people(column: str, expected: Expected) -> bool:
@@ -366,12 +369,10 @@ def _are_responses(texts: Texts, expected: Expected) -> bool:
 
 
 def _labels_of(expected: Expected) -> set[str]:
-    """Return the labels among the right answers, such as yes and no."""
-    labels = set()
+    """Return the labels among the right answers by any version, such as yes and no."""
+    labels: set[str] = set()
     for answers in expected.versions:
-        for answer in answers:
-            if is_label(answer):
-                labels.add(plain_answer(answer))
+        labels |= labels_in(answers)
     return labels
 
 
