@@ -3,8 +3,7 @@
 A reply to the authors' prompt is read strictly, or as their script reads it ("official"). The script looks anywhere, in
 any case, for "rating: 0" to "rating: 6". If it finds exactly one of them, that is the rating; otherwise the rating is
 0, which counts as hallucination. So it reads "Rating: 60" as 6, misses "**Rating**: 6", and gives 0 to a reply with two
-ratings or none. Where this package asked, a reply that was cut off or never came has no
-rating.
+ratings or none. Where this package asked, a reply that was cut off or never came has no rating.
 """
 
 import re
