@@ -22,6 +22,7 @@ from halluscope.benchmarks.amber.reading import (
     nouns_in,
 )
 from halluscope.benchmarks.amber.words import synonyms_of
+from halluscope.mentions.nothing_named import warn_if_nothing_is_named
 from halluscope.metric import Options, Scores
 from halluscope.options import check_effect, option, takes
 from halluscope.reading.words import readers
@@ -320,6 +321,8 @@ class.
         result: dict[str, Any],
         options: AmberOptions,
     ) -> None:
+        descriptions = [texts[number] for number in rows.description_numbers]
+        warn_if_nothing_is_named(descriptions, [bool(read.mentions) for read in readings.descriptions])
         if options.rule == parsers.STRICT or not rows.question_numbers:
             return
         replies = [texts[number] for number in rows.question_numbers]
