@@ -206,8 +206,7 @@ of captions with at least one.
     ) -> None:
         mentioned = readings.mentions.mentioned
         warn_if_shuffled(mentioned, rows.present)
-        names_object = mentioned.any(axis=1) | ~rows.present.any(axis=1)
-        warn_if_nothing_is_named(responses, names_object.tolist())
+        warn_if_nothing_is_named(responses, mentioned.any(axis=1) | ~rows.present.any(axis=1))
 
     def data(self, rows: Images) -> str:
         return data_of_objects(rows.vocabulary.name, rows.objects, rows.image_ids)

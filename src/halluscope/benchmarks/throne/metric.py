@@ -261,8 +261,7 @@ which they agree are compared with the objects annotated in the image.
         yes_shares.warn_of_ignored(ignored, present, readings.judges)
         predicted = readings.hits.predicted
         warn_if_shuffled(predicted, rows.present)
-        names_object = predicted.any(axis=1) | ~rows.present.any(axis=1)
-        warn_if_nothing_is_named(responses, names_object.tolist())
+        warn_if_nothing_is_named(responses, predicted.any(axis=1) | ~rows.present.any(axis=1))
 
     def refusals(self, rows: Images, total: Counts, options: ThroneOptions) -> dict[str, str]:
         return counting.class_refusals(total, options.conventions)
