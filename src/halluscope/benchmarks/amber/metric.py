@@ -30,6 +30,7 @@ from halluscope.responses import parsers, read_otherwise
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.rows_metric import RowsMetric
 from halluscope.signature import data_of
+from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.counts import ClusterCounts, Tables
 from halluscope.stats.intervals import Counts, LeftOut, leave_out, shifted
 from halluscope.validation import paired
@@ -322,6 +323,8 @@ class.
         options: AmberOptions,
     ) -> None:
         descriptions = [texts[number] for number in rows.description_numbers]
+        if descriptions:
+            warn_if_shuffled(*counting.mentioned_and_there(rows.descriptions, readings.descriptions))
         warn_if_nothing_is_named(descriptions, [bool(read.mentions) for read in readings.descriptions])
         if options.rule == parsers.STRICT or not rows.question_numbers:
             return
