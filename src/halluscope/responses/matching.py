@@ -15,7 +15,13 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from halluscope.responses import odd_texts, text_column, ways
 from halluscope.responses.agreement import PROMPTS_OR_QUESTIONS, WHOLE_PROMPTS, Pairs
-from halluscope.responses.column_facts import Expected, are_of_other_rows, mostly_ask, question_in
+from halluscope.responses.column_facts import (
+    Expected,
+    are_of_other_rows,
+    is_label,
+    mostly_ask,
+    question_in,
+)
 from halluscope.responses.identity import (
     Identity,
     images_of,
@@ -471,7 +477,8 @@ def _about_turns(answered: _Answered) -> list[str]:
 
 def _about_texts(case: Case, answered: _Answered) -> list[str]:
     """Say what of free texts is hardly the LVLM's."""
-    if text_column.labels_of(_expected(case.identity, answered.rows)):
+    target = case.identity.target
+    if any(is_label(getattr(row, target, None)) for row in answered.rows):
         return []
     texts = answered.responses.texts
     asked = answered.responses.first_texts(PROMPTS_OR_QUESTIONS, range(len(texts)))

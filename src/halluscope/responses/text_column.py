@@ -279,7 +279,7 @@ def _about_other_responses(table: Table, column: str, texts: Texts, expected: Ex
     columns = _varied(beside(table, column, expected))
     if not columns:
         return remarks
-    labels = labels_of(expected)
+    labels = _labels_of(expected)
     for facts in columns:
         others = texts_of(table, facts.name)
         kind = "text"
@@ -374,7 +374,7 @@ def texts_of(table: Table, name: str) -> list[str | None]:
 
 def _are_responses(texts: Texts, expected: Expected) -> bool:
     """Whether texts in a column whose name says nothing look like responses, not like a category or a note."""
-    labels = labels_of(expected)
+    labels = _labels_of(expected)
     different = len(set(texts))
     if not labels:
         return 2 * different > len(texts)
@@ -382,7 +382,7 @@ def _are_responses(texts: Texts, expected: Expected) -> bool:
     return different > 1 and 2 * begin_with_label >= len(texts)
 
 
-def labels_of(expected: Expected) -> set[str]:
+def _labels_of(expected: Expected) -> set[str]:
     """Return the labels among the right answers by any version, such as yes and no."""
     labels: set[str] = set()
     for answers in expected.versions:
