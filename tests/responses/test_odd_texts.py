@@ -1,6 +1,7 @@
 """What of the texts is hardly the LVLM's: it is scored by the benchmark's rule, and told with a number."""
 
 import json
+import random
 import warnings
 
 import pytest
@@ -83,3 +84,41 @@ def test_line_breaks_that_are_spelled_are_told(tmp_path):
     said = "40 of 40 responses have line breaks spelled as \\n"
     assert said in scored(tmp_path, [f"{text}\\n\\nThe end." for text in TEXTS])[1]
     assert said not in scored(tmp_path, [f"{text} It is $x \\neq y$.\nThe end." for text in TEXTS])[1]
+
+
+THINGS = ["dog", "cat", "bus", "car", "cup", "fork", "tree", "house", "lamp", "shoe", "bird", "boat"]
+TOKENS = ["</s>", "<pad>", "<|im_end|>", "<end_of_turn>"]
+
+
+@pytest.mark.parametrize("token", TOKENS)
+def test_special_tokens_are_told(tmp_path, token):
+    """OpenCHAIR reads "pad" as a thing."""
+    told = scored(tmp_path, [text + token for text in TEXTS])[1]
+    assert "40 of 40 responses hold special tokens" in told and repr(token) in told
+    thought = [f"<|begin_of_thought|>a bus<|end_of_thought|>{text} <b>" for text in TEXTS]
+    assert "special tokens" not in scored(tmp_path, thought)[1]
+
+
+def test_json_is_told(tmp_path):
+    said = "40 of 40 responses are objects of JSON"
+    objects = [json.dumps({"description": text}) for text in TEXTS]
+    assert said in scored(tmp_path, objects)[1]
+    assert said in scored(tmp_path, [f"```json\n{text}\n```" for text in objects])[1]
+    assert said not in scored(tmp_path, [f"{{{text}}}" for text in TEXTS])[1]
+
+
+def test_captions_of_other_images_are_told(tmp_path):
+    """Nothing but OpenCHAIR's nouns tells that ids begin one too late."""
+    draw = random.Random(0)
+    captions = [" beside ".join(draw.sample(THINGS, 2)) for _ in range(200)]
+    dataset = tmp_path / "captions.jsonl"
+    rows = [{"image_id": number, "true_caption": f"A {caption}"} for number, caption in enumerate(captions)]
+    dataset.write_text("\n".join(map(json.dumps, rows)))
+    told = []
+    for first in (0, 1):
+        said = [{"image_id": (place + first) % 200, "response": text} for place, text in enumerate(captions)]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            halluscope.score("openchair", said, str(dataset), judges="lexical", bootstrap=0)
+        told.append("another order" in str([warning.message for warning in caught]))
+    assert told == [False, True]

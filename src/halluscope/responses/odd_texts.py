@@ -1,9 +1,10 @@
-"""Says what of the texts that are scored is hardly the LVLM's: prompts, lists of several texts, spelled line breaks."""
+"""Says what of the texts that are scored is hardly the LVLM's: prompts, special tokens, JSON, spelled line breaks."""
 
 import ast
 import re
 from collections.abc import Sequence
 
+from halluscope.judging.thought_marks import without
 from halluscope.responses.column_facts import SENTENCE
 from halluscope.sanitize import short_repr
 
@@ -15,6 +16,12 @@ _ANSWERS = re.compile(
     r"(?:\bASSISTANT|\bAssistant|\bGPT): |\[/INST\]|<\|im_start\|>assistant|<\|assistant\|>"
     r"|<start_of_turn>model|<\|start_header_id\|>assistant|(?:^|\n)assistant\n"
 )
+# What a tokenizer writes unless it skips its special tokens
+_SPECIAL = re.compile(
+    r"</?s>|<(?:pad|unk|bos|eos|image|end_of_utterance|(?:start|end)_of_turn)>|<\|[a-z_]{2,30}\|>",
+    re.IGNORECASE,
+)
+_JSON = re.compile(r"\s*(?:```(?:json)?\s*)?\{\s*\".*\}\s*(?:```)?\s*", re.DOTALL)
 # A line break that is spelled as two signs, and no command of LaTeX
 _SPELLED = re.compile(r"\\n(?![a-z])")
 
@@ -29,6 +36,8 @@ def remarks(texts: Sequence[str], prompts: Sequence[str]) -> list[str]:
     with_prompt = []
     lists = []
     spelled = []
+    special = []
+    keyed = []
     for text, prompt in zip(texts, prompts, strict=True):
         if _holds_prompt(text, prompt):
             with_prompt.append(text)
@@ -36,10 +45,17 @@ def remarks(texts: Sequence[str], prompts: Sequence[str]) -> list[str]:
             lists.append(text)
         if "\\n" in text and _SPELLED.search(text):
             spelled.append(text)
+        token = _SPECIAL.search(without(text)) if "<" in text else None
+        if token:
+            special.append(token[0])
+        if text.endswith(("}", "```")) and _JSON.fullmatch(text):
+            keyed.append(text)
     said = {
         "repeat the prompt, whose words are scored too. Leave it out": with_prompt,
         "are lists of several texts, which are scored as one. Save one of them": lists,
         "have line breaks spelled as \\n, which joins the words beside them. Write line breaks": spelled,
+        "hold special tokens, which are no words of the LVLM. Decode with skip_special_tokens=True": special,
+        "are objects of JSON, which are scored with their keys. Save the text in them": keyed,
     }
     told = []
     for what, found in said.items():
