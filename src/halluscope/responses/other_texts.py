@@ -5,7 +5,7 @@ Prompts, thoughts, paths, reference captions and chats that hold the response ar
 
 import re
 
-from halluscope.judging.thought_marks import answer_in, may_hold_thoughts
+from halluscope.judging.thought_marks import without
 from halluscope.reading.columns import plain
 from halluscope.responses.column_facts import SENTENCE, Texts, same_text
 from halluscope.responses.names import BY_ANYBODY, CAPTION
@@ -14,8 +14,10 @@ from halluscope.responses.names import BY_ANYBODY, CAPTION
 _OTHER_USES = re.compile(
     r".*(?:prompt|input|instruct|quer|question|conversation|chat|message|history"
     r"|think|thought|reason|rationale|explan|analysis|critique|feedback|review"
-    r"|context|reference|human|coco|title|comment|object).*|(?:.*_)?(?:cot|ref|words)(?:_.*)?"
+    r"|context|reference|human|coco|title|comment|object|keyword|fact|narrative).*"
+    r"|(?:.*_)?(?:cot|ref|words|tags?)(?:_.*)?"
 )
+_WORD = re.compile(r"\w+")
 _TAG = re.compile(r"<[^<>\n]{1,30}>")  # "</s>", "<|im_end|>"
 
 
@@ -56,8 +58,6 @@ def _are_sentences(texts: Texts) -> bool:
 
 
 def _bare(text: str | None) -> str:
-    """Return a text as two are compared: without thoughts and tags, in lower case, with single spaces."""
-    spoken = text or ""
-    if may_hold_thoughts(spoken):
-        spoken = answer_in(spoken) or ""
-    return " ".join(_TAG.sub(" ", spoken).casefold().split())
+    """Return the words of a text, by which two are compared, in lower case; without those of thoughts and tags."""
+    spoken = without(text or "")
+    return " ".join(_WORD.findall(_TAG.sub(" ", spoken).casefold()))
