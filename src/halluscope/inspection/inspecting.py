@@ -443,7 +443,7 @@ def _completions(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     for row in rows:
         if "message" not in row:
             return []
-        reply = completions.reply_in({"choices": [row]})
+        reply = completions.reply_in({"choices": [row]}, "a row")
         if reply is None:
             return []
         replies.append(reply)
