@@ -7,7 +7,8 @@ here each response has a prompt of its own.
 """
 
 import re
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from halluscope.files.writing import json_text
@@ -19,6 +20,8 @@ from halluscope.sanitize import encodable, short_repr
 MOST = 10
 
 SCORED = re.compile(r"\bscore of (?:the )?answer ?1\b[\s*_`:]{1,12}(\d+(?:\.\d+)?)(.{0,12})", re.IGNORECASE)
+# A score of a second response, or a later one
+OTHER_ANSWERS = re.compile(r"\bscore of (?:the )?answer ?(?!1\b)\d", re.IGNORECASE)
 # What follows digits that are not a score by themselves: 7/100, 7-8, 7 to 8, 7,5
 GOES_ON = re.compile(r",\d|\s*(?:/(?!\s*10\b)|(?:[-\u2013\u2192]|->)\s*\d|to\b|or\b|\d)")
 
@@ -74,6 +77,20 @@ def read_words(reply: str, response: str = "") -> Verdict | None:
     scores = scores_of(reply)
     numbers = {"relevancy": float(scores["relevancy"][0]), "accuracy": float(scores["accuracy"][0])}
     return Verdict(numbers, {"reason": encodable(reply)})
+
+
+def warn_of_several_answers(verdicts: Sequence[Verdict | None]) -> None:
+    """Warn of replies to the authors' prompt about several responses at once: only the first one's scores are read."""
+    several = 0
+    for verdict in verdicts:
+        if verdict is not None and OTHER_ANSWERS.search(verdict.notes["reason"]):
+            several += 1
+    if several:
+        warnings.warn(
+            f"{several:,} of the {len(verdicts):,} replies score several answers; the scores of answer1 are taken. If "
+            "the responses are another answer, give its scores as numbers.",
+            stacklevel=5,
+        )
 
 
 def read_object(parts: Mapping[str, Any]) -> Verdict:
