@@ -220,6 +220,11 @@ def _ready(
             continue
         if option.each:
             values = arguments[name]
+            if not isinstance(values, list | tuple):
+                raise ValueError(
+                    f"{name} is {short_repr(values)}; expected a list with a value for each of the {count} files of "
+                    "responses, in the same order."
+                )
             if len(values) != count:
                 raise ValueError(
                     f"There are {len(values)} files of {name} and {count} of responses; expected one for each, in "
