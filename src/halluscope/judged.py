@@ -192,7 +192,7 @@ class Judged(RowsMetric):
         stated: dict[Any, Mapping[str, Any]] = {}  # what stands beside each verdict, by the id of its row
 
         def check(where: str, verdict: Mapping[str, Any]) -> None:
-            check_row(where, verdict, row_of[verdict["id"]])
+            check_row(where, verdict, row_of[verdict["id"]], self.datasets[0].upstream)
             stated[verdict["id"]] = verdict
 
         texts = {}
@@ -278,7 +278,7 @@ class Judged(RowsMetric):
                     f"{where} has the id {short_repr(id)}, but the row there has {short_repr(row.id)}; expected the "
                     f"{RATINGS} in the order of the rows. Put them into that order, or name their file."
                 )
-            check_row(where, verdict, row)
+            check_row(where, verdict, row, self.datasets[0].upstream)
 
     def _check_asking(self, options: Any, why: str) -> None:
         """Refuse options that only move a language model's replies."""

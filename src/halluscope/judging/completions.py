@@ -69,8 +69,8 @@ def warn_of_cut_off(rows: Iterable[Any], name: str) -> None:
     if ends:
         reasons = ", ".join(f"{end}: {count:,}" for end, count in sorted(ends.items()))
         warnings.warn(
-            f"{ends.total():,} of the {completions:,} chat completions in {name} were cut off (finish_reason {reasons}); "
-            "they are read as they stand. Ask the judge again about these.",
+            f"{ends.total():,} of the {completions:,} chat completions in {name} were cut off (finish_reason "
+            f"{reasons}); they are read as they stand. Ask the judge again about these.",
             stacklevel=2,
         )
 

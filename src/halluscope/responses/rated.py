@@ -7,29 +7,35 @@ from typing import Any
 
 from halluscope.responses.agreement import asks, names_another_image
 from halluscope.responses.identity import single_spaced
-from halluscope.responses.names import IMAGES
+from halluscope.responses.names import IMAGES, QUESTIONS
 from halluscope.sanitize import short_repr
 
+# The column that asks the question, whose name the authors' file may give otherwise
 QUESTION = "question"
 
 # The columns in which files of verdicts repeat the response that was judged. A judge's own words may be called so too.
 JUDGED_TEXTS = ("response", "model_answer", "model_response", "model_prediction", "prediction")
 
 
-def check_row(where: str, verdict: Mapping[str, Any], row: Any) -> None:
+def check_row(where: str, verdict: Mapping[str, Any], row: Any, upstream: Sequence[str] = ()) -> None:
     """Check that a verdict names no other question or image than its row.
 
     Args:
         where: the place of the verdict, for errors.
         verdict: the verdict, with what else stands beside it.
         row: the dataset's row of its id.
+        upstream: how the authors' file calls columns.
 
     Raises:
         ValueError: if it names another.
     """
-    question = verdict.get(QUESTION)
-    if isinstance(question, str) and question.strip() and not asks(question, row.question):
-        raise _contradiction(where, QUESTION, question, row.question)
+    for column in QUESTIONS:
+        question = verdict.get(column)
+        is_its_name = column == QUESTION or column in upstream
+        if not is_its_name or not isinstance(question, str) or not question.strip():
+            continue
+        if not asks(question, row.question):
+            raise _contradiction(where, column, question, row.question)
     for column in IMAGES:
         image = verdict.get(column)
         if names_another_image(image, row):
@@ -39,9 +45,9 @@ def check_row(where: str, verdict: Mapping[str, Any], row: Any) -> None:
 
 def _contradiction(where: str, column: str, value: Any, expected: Any) -> ValueError:
     return ValueError(
-        f"{where} has the {column} {short_repr(value, 120)}, but the question of its id has {short_repr(expected, 120)}; "
-        f"expected verdicts on the scored questions. Are the ids counted anew, or in another order? Give each verdict "
-        f"the dataset's id, or leave the column {column} out if it is about something else."
+        f"{where} has the {column} {short_repr(value, 120)}, but the question of its id has "
+        f"{short_repr(expected, 120)}; expected verdicts on the scored questions. Are the ids counted anew, or in another "
+        f"order? Give each verdict the dataset's id, or leave the column {column} out if it is about something else."
     )
 
 

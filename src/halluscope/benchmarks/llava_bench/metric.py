@@ -347,8 +347,8 @@ def warn_of_low(values: Mapping[str, Floats]) -> None:
     if count:
         warnings.warn(
             f"{count:,} of the {low.size:,} pairs of ratings have one below {LOWEST}, though the scale is {LOWEST} to "
-            f"{HIGHEST}; they count as they stand, as in the authors' summary. Write null, or -1 and -1, for a response "
-            "that could not be rated.",
+            f"{HIGHEST}; they count as they stand, as in the authors' summary. For a response that could not be rated, "
+            "write -1 and -1.",
             stacklevel=4,
         )
 
