@@ -233,8 +233,8 @@ def read_given(
         if not isinstance(id, int | str) or isinstance(id, bool) or id not in known:
             raise ValueError(
                 f"{where}: the id {short_repr(id)} is not among the {len(ids):,} questions; expected one such as "
-                f"{short_repr(ids[0])}. Write each verdict as an object with id, {', '.join(names)}, or with id and "
-                f"{JUDGE_TEXT}, the judge's text."
+                f"{short_repr(ids[0])}. Leave verdicts on questions that are not scored out, and write the others as "
+                f"objects with id, {', '.join(names)}, or with id and {JUDGE_TEXT}, the judge's text."
             )
         check(where, row)
         if is_of_a_run and id in texts:

@@ -46,8 +46,9 @@ def check_row(where: str, verdict: Mapping[str, Any], row: Any, upstream: Sequen
 def _contradiction(where: str, column: str, value: Any, expected: Any) -> ValueError:
     return ValueError(
         f"{where} has the {column} {short_repr(value, 120)}, but the question of its id has "
-        f"{short_repr(expected, 120)}; expected verdicts on the scored questions. Are the ids counted anew, or in another "
-        f"order? Give each verdict the dataset's id, or leave the column {column} out if it is about something else."
+        f"{short_repr(expected, 120)}; expected verdicts on the scored questions. Are the ids counted anew, or in "
+        f"another order? Give each verdict the dataset's id, or leave the column {column} out if it is about something "
+        "else."
     )
 
 
