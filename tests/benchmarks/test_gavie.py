@@ -106,6 +106,8 @@ def worded(relevancy, accuracy):
         (worded(11, 3), None),
         (worded("9/100", 3), None),
         (worded("8 to 9", 3), None),
+        (worded("4 out of 5", 3), None),
+        (worded("9 out of 10", "3 of 10"), (9, 3)),
         (worded("7,5", 3), None),
         (worded("9\nscore of the answer1: 2", 3), None),
         (worded(9, 3) + "\nRelevancy:\nscore of the answer1: 2", None),

@@ -22,8 +22,10 @@ MOST = 10
 SCORED = re.compile(r"\bscore of (?:the )?answer ?1\b[\s*_`:]{1,12}(\d+(?:\.\d+)?)(.{0,12})", re.IGNORECASE)
 # A score of a second response, or a later one
 OTHER_ANSWERS = re.compile(r"\bscore of (?:the )?answer ?(?!1\b)\d", re.IGNORECASE)
-# What follows digits that are not a score by themselves: 7/100, 7-8, 7 to 8, 7,5
-GOES_ON = re.compile(r",\d|\s*(?:/(?!\s*10\b)|(?:[-\u2013\u2192]|->)\s*\d|to\b|or\b|\d)")
+# What follows digits that are not a score by themselves, or on another scale: 7/100, 4 out of 5, 7-8, 7 to 8, 7,5
+GOES_ON = re.compile(
+    r",\d|\s*(?:/(?!\s*10\b)|(?:out )?of (?!10\b)\d|(?:[-\u2013\u2192]|->)\s*\d|to\b|or\b|\d)"
+)
 
 # A score in a response, in whatever words
 HELD = re.compile(r"\b(?:score of (?:the )?answer ?1?|relevancy|accuracy)\b[^.]{0,40}?\d")
@@ -139,6 +141,6 @@ OURS = OurPrompt(
     verdict=read_object,
 )
 
-AUTHORS = AuthorsPrompt("authors-3", beside(__file__, "authors.txt"), read_words, refusal_of_words)
+AUTHORS = AuthorsPrompt("authors-4", beside(__file__, "authors.txt"), read_words, refusal_of_words)
 
 PROMPTS = {"ours": OURS, "authors": AUTHORS}  # by the values of the option `prompts`
