@@ -250,6 +250,26 @@ def test_parts_may_be_missing_as_a_whole(built):
     assert whole["accuracy"] == 1.0 and "part" not in whole
 
 
+def test_answers_in_place_of_descriptions_are_told():
+    """The questions alone, counted from 1, have the descriptions' ids, and each answer is another question's."""
+    rows = [described(1), described(2), described(3), *QUESTIONS]
+    texts = ["Yes", "No, there is none.", "A dog.", *["No"] * len(QUESTIONS)]
+    with pytest.warns(UserWarning, match="2 of 3 descriptions begin with yes or no, such as 'Yes'"):
+        compute(texts, rows)
+
+
+def test_answers_in_another_order_are_told():
+    rows = []
+    answers = []
+    for number in range(1005, 1505):
+        answer = ("no", "no", "yes", "no", "yes")[number % 5]
+        rows.append(asked(number, "state", answer))
+        answers.append(answer.capitalize())
+    compute(answers, rows)
+    with pytest.warns(UserWarning, match="Are both in the same order"):
+        compute(answers[1:] + answers[:1], rows)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

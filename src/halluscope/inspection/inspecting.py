@@ -546,7 +546,7 @@ def _odd_rows(table: Table, column: str, blank: bool, cut_ends: CutEnds) -> dict
         f"equal to {gold}": len(texts) if are_gold else 0,
         "with thoughts": heard.thoughts,
         "with thoughts that never end": heard.unfinished,
-        "lists of one text": sum(isinstance(cell, list) for cell in table.cells(column)),
+        "lists of one text": sum(isinstance(cell, list) and len(cell) == 1 for cell in table.cells(column)),
         f"other columns of texts ({shown})": len(set(beside) - set(GOLD)),
     }
     model = _first_present(MODELS, names)
