@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from halluscope.class_labels import named_items
 from halluscope.sanitize import short_repr
 
 T = TypeVar("T")
@@ -49,7 +50,7 @@ def _items_of(values: Any) -> list[Any]:
         return list(values.tolist())
     if hasattr(values, "to_pylist"):  # Arrow
         return list(values.to_pylist())
-    return list(values)
+    return named_items(list(values), getattr(values, "features", None))
 
 
 def is_like_a_list(values: Any) -> bool:
