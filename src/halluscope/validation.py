@@ -26,6 +26,9 @@ LEAST_SHARE = 1e-9
 
 LARGEST = 1e100  # The largest score; squares of larger numbers would overflow
 
+# What else metrics take about each response
+VERDICTS = ("ratings", "votes", "nouns", "correctness", "same")
+
 LARGEST_SEED = 2**63 - 1  # The largest seed that a cache keeps, and that servers accept
 
 
@@ -88,10 +91,21 @@ def by_id(compute: Callable[..., T]) -> Callable[..., T]:
     @wraps(compute)
     def matched(predictions: Any, references: Any, *, ids: Any = None, **options: Any) -> T:
         if ids is not None:
+            _check_no_verdicts(options)
             predictions = _in_order(predictions, references, ids)
         return compute(predictions, references, **options)
 
     return matched
+
+
+def _check_no_verdicts(options: Mapping[str, Any]) -> None:
+    """Check that nothing else is given about each response, because it may be in the order of the predictions."""
+    for name in VERDICTS:
+        if options.get(name) is not None:
+            raise ValueError(
+                f"ids and {name} are given; expected one of them, because ids put only the predictions into the order "
+                f"of the references. Put the predictions and {name} into that order yourself, and leave ids out."
+            )
 
 
 def _in_order(predictions: Any, references: Any, pair_of_ids: Any) -> list[Any]:
