@@ -157,6 +157,19 @@ def test_files_that_do_not_belong_together(file, change, message, tmp_path):
         builder.build(tmp_path, out=tmp_path / "out", subset=True)
 
 
+def test_ids_that_are_texts(tmp_path):
+    small_datasets.build("llava_bench", tmp_path)
+    inputs = tmp_path / "llava_bench-inputs"
+    for name in ("questions", "answers_gpt4"):
+        lines = [json.loads(line) for line in (inputs / f"{name}.jsonl").read_text().splitlines()]
+        write_lines(
+            inputs / f"{name}.jsonl", [line | {"question_id": str(line["question_id"])} for line in lines]
+        )
+    out = builder.build(inputs, out=tmp_path / "out", subset=True)
+    module = benchmark("llava_bench").module("rows")
+    assert module.load([str(out)]) == module.load([str(tmp_path / "llava_bench")])
+
+
 # Ratings in files
 
 

@@ -73,9 +73,7 @@ class Rows(Generic[R]):
     def read_upstream(self, file: Readable) -> list[R]:
         """Read the authors' file, whatever its name, in its order."""
         rows: list[R]
-        kind = ending(file)
-        if kind not in (*SHEETS, ".parquet"):
-            kind = ending(Path(self.file))
+        kind = ending(file) or ending(Path(self.file))
         if kind in (*SHEETS, ".parquet"):
             rows = read_once(tables.rows(file, tables.Choices(kind=kind)), self.read, self.id)
         else:

@@ -16,6 +16,7 @@ from halluscope.reading import tables
 from halluscope.reading.datasets import Source, read_batches
 from halluscope.reading.fields import Fields
 from halluscope.reading.rows import SHEETS
+from halluscope.reading.yes_no_labels import as_words
 from halluscope.responses.column_facts import plain_answer, plain_question
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import read_toml
@@ -131,7 +132,9 @@ def _read_built(written: str) -> Iterator[ObjectQuestion]:
         rows = len(columns[COLUMNS[0]])
         cells = []
         for name in COLUMNS:
-            if name in columns:
+            if name == "answer":  # may be true or false, or 1 or 0
+                cells.append(as_words(columns[name], any_case=True))
+            elif name in columns:
                 cells.append(columns[name])
             else:
                 cells.append([OTHERWISE[name]] * rows)
@@ -199,11 +202,12 @@ def _first_texts(rows: Sequence[tuple[str, Any]]) -> list[str]:
 
 
 def _sampling_in(name: str) -> str:
-    """Return the sampling that a file's name tells; "" if none."""
-    for sampling in SAMPLINGS:
-        if sampling in name:
-            return sampling
-    return ""
+    """Return the sampling that a name tells as a word of its own; "" if it tells none, or several."""
+    words = re.split(r"[^a-z]+", name.lower())
+    told = [sampling for sampling in SAMPLINGS if sampling in words]
+    if len(told) != 1:
+        return ""
+    return told[0]
 
 
 def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestion:
@@ -219,12 +223,15 @@ def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestio
     if not isinstance(name, str):
         name = _object_in(text)
     if not text or not name:
-        raise values.wrong("text", "'Is there a ... in the image?'")
+        raise values.wrong(
+            "text", "'Is there a ... in the image?', or a column `object` beside another question"
+        )
     id_in_name = _ENDS_IN_ID.search(image)
     if id_in_name is None:
         raise values.wrong("image", "a file name that ends in an id")
-    if row.get("category") in SAMPLINGS:
-        sampling = row["category"]
+    for column in ("sampling", "category"):
+        if row.get(column) in SAMPLINGS:
+            sampling = row[column]
     return ObjectQuestion(
         question_id=question_id,
         image_id=int(id_in_name[1]),
@@ -254,7 +261,8 @@ def _check_ids(questions: Sequence[ObjectQuestion], file: Readable) -> None:
     (question_id, _), times = ids.most_common(1)[0]
     if times > 1:
         raise BuildError(
-            f"{file} holds question_id {question_id} more than once; expected POPE's questions, each id once."
+            f"{file} holds question_id {question_id} more than once; expected POPE's questions, each id once, or once "
+            f"in each sampling ({', '.join(SAMPLINGS)}), which a column `category` names."
         )
 
 
