@@ -285,3 +285,21 @@ def test_a_refusal_names_the_first_contradiction(dataset):
     first = r"The nearest is sampling popular.* in responses\[4\]: 'Is there a red cup in the image\?' about image 99"
     with pytest.raises(ValueError, match=first):
         halluscope.score("pope", responses, dataset)
+
+
+def test_an_object_is_compared_where_no_question_is_stated(dataset):
+    """As of scripts that keep the image and the object: images in the dataset's order, their objects in another."""
+    rows = []
+    for place, (image, thing) in enumerate(of_images(THINGS["random"])):
+        rows.append({"image": image, "object": thing.replace(" ", "_"), "response": SAID[place % 2]})
+    options = {"sampling": "random", "bootstrap": 0}
+    assert halluscope.score("pope", rows, dataset, **options)["accuracy"] == 1
+    rows[:2] = rows[1::-1]
+    with pytest.raises(
+        ValueError, match="has the object 'red_car', but its row in the dataset has 'red dog'"
+    ):
+        halluscope.score("pope", rows, dataset, **options)
+    # beside its question, an object may be any
+    for row, (_, thing) in zip(rows, of_images(THINGS["random"]), strict=True):
+        row["question"] = question(thing)
+    assert halluscope.score("pope", rows, dataset, **options)["rows"] == 18
