@@ -110,6 +110,14 @@ def test_what_csv_quotes(separator, end, tmp_path):
     assert got == [{"image_id": "7", "response": text}, {"image_id": "9", "response": '"'}]
 
 
+def test_tables_that_were_joined_line_by_line(tmp_path):
+    """As by `cat part*.csv`: a header among the rows is no row."""
+    header = ["image_id", "response"]
+    lines = [header, ["7", "A dog."], header, ["9", ""], header]
+    assert found(tmp_path / "joined.csv", table(lines)) == ROWS
+    assert places(tmp_path / "joined.csv") == [", row 1", ", row 3"]
+
+
 def test_rows_without_any_cell_at_the_end_of_a_table(tmp_path):
     """As Excel writes them; above another row, such a row lacks its cells."""
     text = table([*LINES, ["", ""], ["11", "A cat."], ["", ""], ["", ""]])

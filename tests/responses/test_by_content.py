@@ -303,3 +303,22 @@ def test_an_object_is_compared_where_no_question_is_stated(dataset):
     for row, (_, thing) in zip(rows, of_images(THINGS["random"]), strict=True):
         row["question"] = question(thing)
     assert halluscope.score("pope", rows, dataset, **options)["rows"] == 18
+
+
+@pytest.mark.parametrize("orient", ["split", "columns", "index"])
+def test_the_index_that_pandas_writes_beside_rows_in_another_order(dataset, orient, tmp_path):
+    """It has no name there; before, rows of "split" were matched by their order, and those of "columns" refused."""
+    import pandas as pd
+
+    rows = [
+        {"question_id": row["question_id"], "response": row["text"], "note": "-"} for row in said("random")
+    ]
+    table = pd.DataFrame(rows).set_index("question_id")
+    file = tmp_path / "responses.json"
+    options = {"sampling": "random", "bootstrap": 0}
+    for order in (table, table.iloc[::-1], table.sample(frac=1, random_state=1)):
+        order.to_json(file, orient=orient)
+        assert halluscope.score("pope", str(file), dataset, **options)["accuracy"] == 1
+    # a row's number in a table, which is no id where rows have their own
+    order.reset_index().sample(frac=1, random_state=2).to_json(file, orient=orient)
+    assert halluscope.score("pope", str(file), dataset, **options)["accuracy"] == 1
