@@ -77,6 +77,7 @@ def test_what_has_no_text_in_an_object_of_ids(tmp_path):
         ('{"a": ' * 100_000, "line 1 is not JSON"),
         (b'{"7": "caf\xe9"}', r"a\.json is not in UTF-8, or is cut off: .*Save it as UTF-8"),
         ('{"7": ""}'.encode("utf-16"), "is in UTF-16; expected UTF-8"),
+        (b"ARROW1\0\0\xff", "is an Arrow or a Feather file; expected Parquet, or text. Save it as Parquet"),
         (gzip.compress(b'{"7": ""}', mtime=0), r"is packed by gzip, .*Let its name end in \.gz"),
         (b"PK\x03\x04\xff", r"is a zip, or a workbook; expected text\. Unpack it"),
         (b"PAR1\xff", r"is a Parquet file, .*Let its name end in \.parquet"),

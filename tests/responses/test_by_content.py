@@ -322,3 +322,19 @@ def test_the_index_that_pandas_writes_beside_rows_in_another_order(dataset, orie
     # a row's number in a table, which is no id where rows have their own
     order.reset_index().sample(frac=1, random_state=2).to_json(file, orient=orient)
     assert halluscope.score("pope", str(file), dataset, **options)["accuracy"] == 1
+
+
+def test_some_questions_that_are_asked_about_several_images(tmp_path, capsys):
+    """Only their order tells the images: responses about the second image are matched to the first, so it is said."""
+    same = [(image, thing) for image in IMAGES for thing in ("dog", "cat")]
+    file = questions_file(tmp_path / "coco_pope_random.json", same)
+    rows = [
+        {"question": question(thing), "response": SAID[place]} for place, (_, thing) in enumerate(same[2:4])
+    ]
+    path = tmp_path / "some.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert cli.main(["score", "pope", "--responses", str(path), "--dataset", file, "--partial"]) == 0
+    assert (
+        "state no image, so they are matched by their questions, in the dataset's order"
+        in capsys.readouterr().err
+    )
