@@ -355,6 +355,10 @@ def _remarks(benchmark: Benchmark, ready: Ready) -> Iterator[str]:
     also = registry.first_dataset(benchmark).also
     if matched.by.endswith(ORDER):
         yield f"the responses have no id that tells them apart, so they are matched by their {ORDER}"
+    elif (
+        matched.by.startswith(ORDER) and len(matched.rows) < matched.of
+    ):  # other rows may ask the same questions
+        yield "the responses state no image, so they are matched by their questions, in the dataset's order"
     yield from matched.column_remarks
     if matched.without_response:
         yield f"{matched.without_response:,} rows without a response are left out"

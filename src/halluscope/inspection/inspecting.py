@@ -31,6 +31,7 @@ from halluscope.responses.column_facts import (
     Expected,
     Texts,
     first_question,
+    labels_in,
     plain_answer,
     questions_among,
     right_answers,
@@ -406,7 +407,7 @@ def _beside_answers(table: Table, choice: TextChoice, benchmark: str, questions:
     if not any(answers):
         return choice
     texts = _texts_in(table, choice.column)
-    expected = Expected([""] * len(texts), [answers])
+    expected = Expected([""] * len(texts), [answers], labels_in(answers))
     try:
         decided = text_column.decide(table, choice.column, texts, expected)
     except ValueError as error:

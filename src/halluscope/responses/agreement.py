@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from halluscope.responses.column_facts import plain_question
-from halluscope.responses.identity import address_of, images_of, plain_id, plain_image
+from halluscope.responses.identity import address_of, images_of, plain_id, plain_image, plain_object
 from halluscope.responses.image_urls import address_in, contradicts, file_in
 from halluscope.responses.names import IMAGES, QUESTIONS, is_image_file
 from halluscope.responses.stated import OTHER, SAME, SILENT, STRANGE, SYNONYMS, Case
@@ -89,6 +89,8 @@ def agreeing(case: Case, way: str, rows: list[Any], places: list[int], needed: i
         for column in SYNONYMS[name]:
             if column in case.table.columns:
                 pairs.states[column] = _states(case, pairs, column, column)
+    for column in case.objects:
+        pairs.states[column] = _states_of_objects(case, pairs, column)
     for column in case.urls:
         pairs.states[column] = _states_of_addresses(case, pairs, column)
     return pairs
@@ -184,6 +186,18 @@ def _state_of_image(value: Any, row: Any) -> int:
     if plain_id(value).isdigit():
         return SILENT if number is None else OTHER
     return SILENT if is_file else STRANGE
+
+
+def _states_of_objects(case: Case, pairs: Pairs, column: str) -> list[int]:
+    """Return which responses state the object of their row; none may have another row's."""
+    cells = case.table.cells(column)
+    states = []
+    for number, place in enumerate(pairs.places):
+        expected = getattr(pairs.rows[number], "object", "")
+        if expected and plain_object(cells[place]) != plain_object(expected):
+            raise Contradiction(number, column, cells[place], expected).error(case, pairs)
+        states.append(SAME if expected else SILENT)
+    return states
 
 
 def _states_of_addresses(case: Case, pairs: Pairs, column: str) -> list[int]:

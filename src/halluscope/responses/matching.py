@@ -15,7 +15,13 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from halluscope.responses import text_column, ways
 from halluscope.responses.agreement import PROMPTS_OR_QUESTIONS, WHOLE_PROMPTS, Pairs
-from halluscope.responses.column_facts import Expected, are_of_other_rows, mostly_ask, question_in
+from halluscope.responses.column_facts import (
+    Expected,
+    are_of_other_rows,
+    labels_in,
+    mostly_ask,
+    question_in,
+)
 from halluscope.responses.identity import (
     Identity,
     images_of,
@@ -436,7 +442,7 @@ def _with_text_column(case: Case, answered: _Answered) -> _Answered:
         numbers = dict(zip(answered.places, range(len(answered.places)), strict=True))
         once = answered.take(list(numbers.values()))
     column = responses.columns[0]
-    expected = _expected(case.identity, once.rows)
+    expected = _expected(case, once.rows)
     choice = text_column.decide(once.responses.table, column, _texts(once.responses), expected)
     if choice.column != column:
         responses = responses.of_column(choice.column)
@@ -450,7 +456,7 @@ def _check_right_answers(case: Case, pairs: Pairs, answered: _Answered) -> None:
         if name not in responses.table.columns or name in responses.columns:
             continue
         texts = text_column.texts_of(responses.table, name)
-        if are_of_other_rows(texts, _expected(case.identity, answered.rows).versions):
+        if are_of_other_rows(texts, _expected(case, answered.rows)):
             raise ValueError(
                 f"{case.source}, matched by {pairs.way}: the column {name} holds right answers, but to other rows than "
                 "those of the dataset. Are these responses in another order, or to another dataset? Give each the id "
@@ -466,8 +472,9 @@ def _about_turns(answered: _Answered) -> list[str]:
     return [f"{len(chats):,} are the last of several responses in a chat, of which the others are ignored"]
 
 
-def _expected(identity: Identity, rows: Sequence[Any]) -> Expected:
+def _expected(case: Case, rows: Sequence[Any]) -> Expected:
     """Return what the dataset says of rows: their questions, and their right answers by each known version."""
+    identity = case.identity
     questions = [getattr(row, "question", None) or identity.prompt_of(row) for row in rows]
     versions = [[getattr(row, identity.target, None) for row in rows]]
     other_answers = [identity.other_answers(row) for row in rows]
@@ -476,7 +483,8 @@ def _expected(identity: Identity, rows: Sequence[Any]) -> Expected:
         for known in other_answers:
             answers.append(known[version] if version < len(known) else None)
         versions.append(answers)
-    return Expected(questions, versions, partial(identity.are_corrected, rows))
+    labels = labels_in(getattr(row, identity.target, None) for row in case.rows)
+    return Expected(questions, versions, labels, partial(identity.are_corrected, rows))
 
 
 def _with_response(case: Case, answered: _Answered) -> _Answered:

@@ -15,6 +15,7 @@ from halluscope.responses.identity import (
     names_of_images,
     plain_id,
     plain_image,
+    plain_object,
     questions_of,
     values_of,
 )
@@ -110,6 +111,20 @@ class Case:
 
     def _present(self, names: Sequence[str]) -> list[str]:
         return [name for name in names if name in self.table.columns]
+
+    @cached_property
+    def objects(self) -> list[str]:
+        """The column with the object that each response is about, where none states a question; [] if there is none."""
+        known = {plain_object(getattr(row, "object", "")) for row in self.rows} - {""}
+        if not known or self.questions:
+            return []
+        columns = []
+        for name in self.table.names:
+            cells = self.responses.cells(name)
+            if all(isinstance(cell, str) and plain_object(cell) in known for cell in cells):
+                columns.append(name)
+        # of several, the others may be objects that the question is not about
+        return columns if len(columns) == 1 else [name for name in columns if name == "object"]
 
     @cached_property
     def known_images(self) -> set[str]:
