@@ -229,3 +229,17 @@ def test_two_text_columns(tmp_path, labels):
         f"score throne --judges lexical --json --responses {tmp_path / 'r.json'} --dataset {labels}".split()
     )
     assert cli.main([*words, "--text-column", *columns]) == 0
+
+
+def test_two_text_columns_of_a_table(tmp_path, labels):
+    lines = ["image_id,response_64,said", "7,A dog.,", "9,,A car and a cat."]
+    (tmp_path / "r.csv").write_text("\n".join(lines))
+    result = halluscope.score(
+        "throne",
+        str(tmp_path / "r.csv"),
+        labels,
+        judges="lexical",
+        text_column=["response_64", "said"],
+    )
+    assert result["precision_all"] == pytest.approx(2 / 3)
+    assert result["mean_words"] == 3.5

@@ -534,12 +534,17 @@ def responses_in(responses: Responses, columns: Sequence[str]) -> Responses:
 
 
 def _first_filled(table: Table, columns: Sequence[str], missing: Sequence[bool]) -> list[str]:
-    """Return the first of some columns that each row has; the first of all for a row without a response."""
+    """Return the first of some columns in which each row has a text, or, where it has none, the first with a value.
+
+    A csv has an empty cell in each column that a row does not use. A row without a response gets the first column.
+    """
     chosen = []
     for place, lacks in enumerate(missing):
         column = columns[0]
         if not lacks:
-            column = next(name for name in columns if not is_nothing(table.cells(name)[place]))
+            filled = [name for name in columns if not is_nothing(table.cells(name)[place])]
+            with_text = [name for name in filled if table.cells(name)[place] != ""]
+            column = (with_text or filled)[0]
         chosen.append(column)
     return chosen
 
