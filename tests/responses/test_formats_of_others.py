@@ -214,6 +214,26 @@ def test_lmms_evals_short_samples(pope, tmp_path):
         halluscope.score("pope", str(tmp_path / "samples.jsonl"), pope, bootstrap=0)
 
 
+@pytest.mark.parametrize("write", [str.lower, str.title, str.upper])
+def test_the_name_of_a_part_tells_its_sampling_in_any_case(write, pope, tmp_path):
+    """The samplings share their ids, so without it the parts are taken in the dataset's order."""
+    parts = []
+    expected = {}
+    for number, sampling in enumerate(THINGS):
+        responses = []
+        for line in Path(pope[number]).read_text().splitlines():
+            row = json.loads(line)
+            answer = row["label"] if number == 0 else {"yes": "no", "no": "yes"}[row["label"]]
+            responses.append(json.dumps({"question_id": row["question_id"], "response": answer}))
+        part = tmp_path / f"{write(f'pope_{sampling}')}.jsonl"
+        part.write_text("\n".join(responses))
+        parts.append(str(part))
+        expected[sampling] = float(number == 0)
+    named = "mine=" + ",".join(reversed(parts))
+    result = halluscope.score("pope", named, pope, bootstrap=0)
+    assert {sampling: result[f"accuracy/{sampling}"] for sampling in THINGS} == expected
+
+
 def test_two_text_columns(tmp_path, labels):
     rows = [{"image_id": 7, "response_64": "A dog."}, {"image_id": 9, "said": "A car and a cat."}]
     (tmp_path / "r.json").write_text(json.dumps(rows))

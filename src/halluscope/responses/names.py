@@ -1,6 +1,7 @@
 """How the columns of other people's files are called: ids, images, questions, responses."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 # The columns where a response's text is looked for; the first that a file has is tried first
@@ -108,6 +109,18 @@ OTHER_USES = re.compile(
 )
 
 _IMAGE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORECASE)
+
+
+def only_one_in(name: str, words: Iterable[str]) -> str:
+    """Return the only one of some words that a name holds, in any case; "" if it holds none, or several.
+
+    >>> only_one_in("POPE_Random.jsonl", ["random", "popular"])
+    'random'
+    """
+    present = [word for word in words if word in name.lower()]
+    if len(present) != 1:
+        return ""
+    return present[0]
 
 
 def is_image_file(text: str) -> bool:

@@ -19,7 +19,7 @@ from halluscope.responses.cells import are_plain, is_nothing, label_in, text_in,
 from halluscope.responses.given import Given, Source
 from halluscope.responses.image_urls import URLS
 from halluscope.responses.logs import LOG, Stated
-from halluscope.responses.names import IDS, IMAGES, MODELS, QUESTIONS, SAYS, TEXTS, is_image_file
+from halluscope.responses.names import IDS, IMAGES, MODELS, QUESTIONS, SAYS, TEXTS, is_image_file, only_one_in
 from halluscope.responses.table import ABSENT, Row, Table, kinds, picked
 from halluscope.responses.unfolding import (
     ABOUT,
@@ -276,9 +276,9 @@ def _part_of(file: Path, options: Reading) -> dict[str, str]:
     """Return the columns and values that the name of a part's file gives to its rows."""
     part = {}
     for column, values in options.parts.items():
-        named = [value for value in values if value in file.name]
-        if len(named) == 1:
-            part[column] = named[0]
+        value = only_one_in(file.name, values)
+        if value:
+            part[column] = value
     return part
 
 
@@ -569,9 +569,9 @@ def _text_of(cell: Any, where: str, column: str) -> str:
     return text
 
 
-def text_of(row: Row, where: str, columns: tuple[str, ...] = ()) -> tuple[str, str]:
-    """Return the text of a row that stands alone, and its column: one of the named columns, or of `TEXTS`."""
-    known, name = text_column.first_named(row, columns)
+def text_of(row: Row, where: str) -> str:
+    """Return the text of a row that stands alone, which has it in one of `TEXTS`."""
+    known, name = text_column.first_named(row)
     if not name:
         raise _no_text(where, row, known)
-    return _text_of(row[name], where, name), name
+    return _text_of(row[name], where, name)

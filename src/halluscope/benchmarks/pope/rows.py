@@ -17,6 +17,7 @@ from halluscope.reading.datasets import Source, read_batches
 from halluscope.reading.fields import Fields
 from halluscope.reading.rows import SHEETS
 from halluscope.responses.column_facts import plain_answer, plain_question
+from halluscope.responses.names import only_one_in
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import read_toml
 
@@ -166,11 +167,13 @@ def _questions_of_authors(rows: Sequence[tuple[str, Any]], name: str) -> list[Ob
     published = _published(_first_texts(rows))
     sampling = ""
     if len(rows) <= published.rows:
-        sampling = _sampling_in(published.name)
+        sampling = only_one_in(published.name, SAMPLINGS)
+    if not sampling:
+        sampling = only_one_in(name, SAMPLINGS)
     labels = ""
-    if REPOPE in published.name.lower() or REPOPE in name:
+    if REPOPE in published.name.lower() or REPOPE in name.lower():
         labels = REPOPE
-    return [_question(row, where, sampling or _sampling_in(name), labels) for where, row in rows]
+    return [_question(row, where, sampling, labels) for where, row in rows]
 
 
 def _labelled(rows: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
@@ -196,14 +199,6 @@ def _first_texts(rows: Sequence[tuple[str, Any]]) -> list[str]:
     """Return the questions of a file that tell which it is."""
     readable = [row for _, row in rows if isinstance(row, Mapping)]
     return [plain(str(row.get("text"))) for row in readable[:HEAD]]
-
-
-def _sampling_in(name: str) -> str:
-    """Return the sampling that a file's name tells; "" if none."""
-    for sampling in SAMPLINGS:
-        if sampling in name:
-            return sampling
-    return ""
 
 
 def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestion:
