@@ -170,12 +170,7 @@ def _read(source: Source, options: Reading) -> Responses:
         table = _flat_table(source.files[0])
     is_sampled = False
     if table is None:
-        located = tables.objects(islice(_located(source, options, beside, cut_ends), options.matching.limit))
-        if not located:
-            raise ValueError(
-                f"{source.label} holds no responses; expected one JSON object per line, or a table."
-            )
-        located = _without_settings(located, beside)
+        located = _rows_with_responses(source, options, beside, cut_ends)
         is_sampled = located[0][1].keys() >= SAMPLE
         if is_sampled:
             located = logs.responses_of_samples(located, options.tasks)
@@ -205,10 +200,26 @@ def _read(source: Source, options: Reading) -> Responses:
     responses = responses_in(unread, columns)
     if all(responses.missing):
         text_column.refuse_missing(table, columns, len(table))
+    _check_length(responses)
+    return responses
+
+
+def _rows_with_responses(
+    source: Source, options: Reading, beside: Stated, cut_ends: CutEnds
+) -> list[Located]:
+    """Return the rows of a source, at least one, without settings and scores beside them."""
+    rows = islice(_located(source, options, beside, cut_ends), options.matching.limit)
+    located = tables.objects(rows)
+    if not located:
+        raise ValueError(f"{source.label} holds no responses; expected one JSON object per line, or a table.")
+    return _without_settings(located, beside)
+
+
+def _check_length(responses: Responses) -> None:
+    """Check that the longest response is not too long."""
     longest = max(responses.texts, key=len)
     place = responses.texts.index(longest)
-    limits.check("cell", len(longest), f"{table.where[place]}: {responses.columns[place]}")
-    return responses
+    limits.check("cell", len(longest), f"{responses.table.where[place]}: {responses.columns[place]}")
 
 
 def _model_in(table: Table) -> str:
@@ -378,32 +389,25 @@ def with_known_columns(table: Table, columns: Sequence[str] = ()) -> Table:
     """
     first = table.row(0)
     text = text_column.first_named(first, columns)[1]
-    more = {}
-    if not text and isinstance(first.get("message"), Mapping):
-        more[TEXTS[0]] = table.cells("message")
     has_no_id = set(IDS).isdisjoint(first)
-    if has_no_id:
-        images = []
-        for name, value in first.items():
-            if isinstance(value, str) and is_image_file(value):
-                images.append(name)
-        if len(images) == 1:
-            more["image"] = table.cells(images[0])
     asks_nothing = set(QUESTIONS).intersection(first) <= {text}
-    if asks_nothing:
-        texts = set(TEXTS).union(columns, (text,))
-        questions = []
-        for name in first:
-            if name not in texts and _asks(table, name):
-                questions.append(name)
-        if len(questions) == 1:
-            more["question"] = table.cells(questions[0])
     sought: Sequence[str] = ()
     if asks_nothing:
         sought = IDS + QUESTIONS
     elif has_no_id:
         sought = IDS
-    more = {**_in_objects(table, text, sought), **more}
+    more = _in_objects(table, text, sought)
+    if not text and isinstance(first.get("message"), Mapping):
+        more[TEXTS[0]] = table.cells("message")
+    if has_no_id:
+        images = [name for name, value in first.items() if isinstance(value, str) and is_image_file(value)]
+        if len(images) == 1:
+            more["image"] = table.cells(images[0])
+    if asks_nothing:
+        texts = set(TEXTS).union(columns, (text,))
+        questions = [name for name in first if name not in texts and _asks(table, name)]
+        if len(questions) == 1:
+            more["question"] = table.cells(questions[0])
     return table.over(more) if more else table
 
 
