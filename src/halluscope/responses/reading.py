@@ -9,7 +9,7 @@ from typing import Any
 
 from halluscope import limits
 from halluscope.files.cut_ends import CutEnds
-from halluscope.files.opening import ending
+from halluscope.files.opening import SHEETS, ending
 from halluscope.options import MatchingOptions
 from halluscope.reading import tables
 from halluscope.reading.columns import alike, contradicting, plain, second_names
@@ -39,9 +39,6 @@ MODEL = "model_id"
 
 # A list of one text, written as text by Python or as JSON
 _LIST = re.compile(r"""\s*\[\s*(['"])(.*)\1\s*\]\s*""", re.DOTALL)
-
-# The endings of tables in which an empty text and none look alike
-TABLES = (".csv", ".tsv", ".xlsx")
 
 # The columns whose values matter to how responses are read
 _MATTERING = ABOUT.union(TEXTS, IMAGES, URLS, ("label", "sampling", "category", MODEL))
@@ -184,7 +181,7 @@ def _read(source: Source, options: Reading) -> Responses:
     columns = _text_columns(table, options)
     if source.files and not beside.model:
         beside.model = _model_in(table)
-    is_table = any(ending(file) in TABLES for file in source.files)
+    is_table = any(ending(file) in SHEETS for file in source.files)
     unread = Responses(
         name=source.name or beside.model,
         table=table,

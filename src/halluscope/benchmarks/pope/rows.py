@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import BuildError
-from halluscope.files.opening import Readable, ending, json_rows
+from halluscope.files.opening import SHEETS, Readable, ending, json_rows
 from halluscope.judging.questions import OBJECT_ASKED
 from halluscope.reading import tables
 from halluscope.reading.datasets import Source, read_batches
 from halluscope.reading.fields import Fields
-from halluscope.reading.rows import SHEETS
 from halluscope.responses.column_facts import plain_answer, plain_question
 from halluscope.responses.names import only_one_in
 from halluscope.sanitize import short_repr
