@@ -305,7 +305,10 @@ def test_a_score_that_one_of_two_judges_never_gives(sheet_of, json_of, ran, tmp_
     runs = []
     certificates = []
     for name, claims in (("one", (0, 2)), ("two", (None, None))):
-        verdicts = [{"correct": right, "extra_claims": count} for right, count in zip((True, False), claims)]
+        verdicts = [
+            {"correct": True, "extra_claims": claims[0]},
+            {"correct": False, "extra_claims": claims[1]},
+        ]
         run = scored(tmp_path, name, 70, row, "hqh", verdicts)
         marked = mark(sheet_of(run, QUESTIONS), lambda row: YES_MARK if row["class"] == "correct" else "0")
         certificate = tmp_path / f"{name}.certificate"
