@@ -234,6 +234,33 @@ def test_the_name_of_a_part_tells_its_sampling_in_any_case(write, pope, tmp_path
     assert {sampling: result[f"accuracy/{sampling}"] for sampling in THINGS} == expected
 
 
+@pytest.mark.parametrize("column", ["category", "sampling", "Split", "file"])
+@pytest.mark.parametrize("write", [str, str.title, str.upper, "coco_pope_{}.json".format])
+def test_a_column_tells_the_sampling_in_any_case_and_within_a_name(column, write, pope):
+    """Where only the first sampling is answered right; the responses are in another order than the dataset's."""
+    responses = []
+    for number, sampling in reversed(list(enumerate(THINGS))):
+        for line in Path(pope[number]).read_text().splitlines():
+            row = json.loads(line)
+            answer = row["label"] if number == 0 else {"yes": "no", "no": "yes"}[row["label"]]
+            responses.append({"question_id": row["question_id"], column: write(sampling), "response": answer})
+    result = halluscope.score("pope", responses, pope, bootstrap=0)
+    assert [result[f"accuracy/{sampling}"] for sampling in THINGS] == [1.0, 0.0]
+    assert result["matched"] == "question_id and sampling"
+
+
+def test_one_word_in_all_rows_is_no_sampling(pope):
+    """An LVLM's name may hold such a word: it does not choose among samplings."""
+    rows = [json.loads(line) for line in Path(pope[1]).read_text().splitlines()]
+    responses = []
+    for row in rows:
+        responses.append({"question_id": row["question_id"], "run": "random-init", "response": row["label"]})
+    with pytest.raises(ValueError, match="Choose one config or sampling"):
+        halluscope.score("pope", responses, pope, bootstrap=0)
+    result = halluscope.score("pope", responses, pope, sampling="popular", bootstrap=0)
+    assert result["accuracy"] == 1
+
+
 def test_two_text_columns(tmp_path, labels):
     rows = [{"image_id": 7, "response_64": "A dog."}, {"image_id": 9, "said": "A car and a cat."}]
     (tmp_path / "r.json").write_text(json.dumps(rows))
