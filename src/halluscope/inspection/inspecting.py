@@ -10,7 +10,7 @@ from typing import Any
 from halluscope import registry
 from halluscope.errors import LimitExceeded
 from halluscope.files.cut_ends import CutEnds
-from halluscope.files.opening import ending
+from halluscope.files.opening import SHEETS, ending
 from halluscope.inspection.printed import printed, scores_among
 from halluscope.inspection.recognising import (
     Recognised,
@@ -234,7 +234,7 @@ def _of_table(name: str, table: Table, rows: Sequence[Mapping[str, Any]], cut_en
     if recognised.benchmarks and len(questions) == len(rows) and not choice.problem:
         choice = _beside_answers(table, choice, recognised.benchmarks[0], questions)
         roles["text"] = choice.column
-    is_table = ending(Path(name)) in reading.TABLES
+    is_table = ending(Path(name)) in SHEETS
     inspection = replace(
         inspection,
         odd=_odd_rows(table, roles["text"], is_table, cut_ends),

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.files.opening import ending, json_rows, read_json
+from halluscope.files.opening import SHEETS, ending, json_rows, read_json
 from halluscope.judging import completions
 from halluscope.judging.options import GIVEN
 from halluscope.paths import path_of
@@ -30,9 +30,6 @@ REPLIES = (JUDGE_TEXT, "judge_reply", "judge_response", "judge_output", "reply",
 
 # The column of rows with a judge's reply in which no verdict can be read
 UNREAD_REPLY = "unread_reply"
-
-# The endings of tables, in which no verdicts are looked for
-TABLES = (".csv", ".tsv", ".xlsx", ".parquet")
 
 # The files of a run's folder that say whose responses were judged, and what judges said about each
 RUN = "run.json"
@@ -290,7 +287,7 @@ def _not_a_verdict(where: str, row: Any, names: Sequence[str]) -> ValueError:
 
 def _rows(path: Path, responses: str, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """Return the rows of a file, or of a run of these responses, each with its place for messages."""
-    if ending(path) in TABLES:
+    if ending(path) in (*SHEETS, ".parquet"):
         raise ValueError(
             f"{path} is a table; verdicts are read from JSON lines, a JSON list or a run's folder. Write an object "
             f"with id, {', '.join(names)} to a line."
