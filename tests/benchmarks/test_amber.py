@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -196,6 +197,26 @@ def test_the_printed_scores_of_real_descriptions(upstream):
     assert len(found) == 4
     for name, value in found:
         assert got[name.lower()] == pytest.approx(float(value) / 100, abs=0.01)
+
+
+@pytest.mark.parametrize("place", [str, lambda number: (number + 1) % 1004])
+def test_descriptions_of_other_images_are_told(upstream, place):
+    """Ids that count a folder's files by their names, AMBER_1.jpg, AMBER_10.jpg, ..., or that begin one too late."""
+    file = upstream / "wild" / "Sreyan88__VDGD" / "AlignTDS__data__llava_1.5_amber_example.json"
+    dataset = [str(upstream / "amber" / name) for name in ("annotations.json", "query/query_all.json")]
+    rows = [
+        {"id": number, "response": row["output"]}
+        for number, row in enumerate(json.loads(file.read_text()), 1)
+    ]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        right = halluscope.score("amber", rows, dataset, bootstrap=0)
+    assert "another order" not in str([warning.message for warning in caught])
+    moved = sorted(rows, key=lambda row: place(row["id"]))
+    for number, row in enumerate(moved, 1):
+        row["id"] = number
+    with pytest.warns(UserWarning, match="clearly better in another order"):
+        assert halluscope.score("amber", moved, dataset, bootstrap=0)["chair"] > 5 * right["chair"]
 
 
 # The dataset and the door

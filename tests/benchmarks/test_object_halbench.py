@@ -90,6 +90,17 @@ def test_published_files_find_their_rows(upstream, wild, dataset, file, hallucin
     assert inspect(wild / file).benchmarks == ["object_halbench"]
 
 
+def test_descriptions_of_other_images_and_refusals_are_told(upstream, wild, dataset):
+    lines = (wild / "beam_search_objhal_bench_answer.jsonl").read_text().splitlines()
+    texts = [json.loads(line)["answer"] for line in lines]
+    options = {"synonyms": upstream / "object_halbench/synonyms_refine.txt", "bootstrap": 0}
+    with pytest.warns(UserWarning, match="clearly better in another order"):
+        halluscope.score("object_halbench", sorted(texts), dataset, **options)
+    refused = texts[:250] + ["I can't help with that."] * 50
+    with pytest.warns(UserWarning, match="5[0-9] of 300 responses name none of the benchmark's objects"):
+        halluscope.score("object_halbench", refused, dataset, **options)
+
+
 def test_each_word_of_the_refined_list_is_a_name_of_its_class(upstream):
     file = upstream / "object_halbench/synonyms_refine.txt"
     class_of = synonyms.load(file, known=LISTS).class_of

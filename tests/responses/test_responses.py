@@ -284,6 +284,8 @@ def test_texts_without_a_mark_where_the_chat_template_begins_the_thought_are_war
         ("a bus</think>a cat</think>A dog.", "A dog."),
         ("<think>a <think>b</think>c</think>A dog.", "A dog."),
         ("<think>a bus</reasoning>A dog.", "A dog."),
+        ("<SUMMARY>a bus</SUMMARY><CAPTION>a cat</CAPTION>\n<CONCLUSION> A dog. </CONCLUSION>", "A dog."),
+        ("<SUMMARY>a bus</SUMMARY><REASONING>a cat", ""),
         ("<think>a bus", ""),
         ("<think>a</think>A dog. <think>But", ""),
         ("a bus</think>A dog. [THINK]But", ""),

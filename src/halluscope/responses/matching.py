@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from halluscope.responses import text_column, ways
+from halluscope.responses import odd_texts, text_column, ways
 from halluscope.responses.agreement import PROMPTS_OR_QUESTIONS, WHOLE_PROMPTS, Pairs
 from halluscope.responses.column_facts import (
     Expected,
     are_of_other_rows,
+    is_label,
     labels_in,
     mostly_ask,
     question_in,
@@ -125,7 +126,10 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         uncompared=pairs.uncompared,
         figures=responses.figures,
         labels=answered.responses.labels,
-        column_remarks=list(remarks) + list(answered.remarks) + _about_turns(answered),
+        column_remarks=list(remarks)
+        + list(answered.remarks)
+        + _about_turns(answered)
+        + _about_texts(case, answered),
         without_response=len(paired.rows) - len(answered.rows),
         repeats=repeats,
         cut_ends=responses.cut_ends,
@@ -479,6 +483,19 @@ def _about_turns(answered: _Answered) -> list[str]:
     if not chats:
         return []
     return [f"{len(chats):,} are the last of several responses in a chat, of which the others are ignored"]
+
+
+def _about_texts(case: Case, answered: _Answered) -> list[str]:
+    """Say what of free texts is hardly the LVLM's."""
+    target = case.identity.target
+    if any(is_label(getattr(row, target, None)) for row in answered.rows):
+        return []
+    texts = answered.responses.texts
+    asked = answered.responses.first_texts(PROMPTS_OR_QUESTIONS, range(len(texts)))
+    prompts = []
+    for row, prompt in zip(answered.rows, asked, strict=True):
+        prompts.append(single_spaced(prompt or case.identity.prompt_of(row)))
+    return odd_texts.remarks(texts, prompts)
 
 
 def _expected(case: Case, rows: Sequence[Any]) -> Expected:

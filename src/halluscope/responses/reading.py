@@ -20,6 +20,7 @@ from halluscope.responses.given import Given, Source
 from halluscope.responses.image_urls import URLS
 from halluscope.responses.logs import LOG, Stated
 from halluscope.responses.names import IDS, IMAGES, MODELS, QUESTIONS, SAYS, TEXTS, is_image_file, only_one_in
+from halluscope.responses.odd_texts import literal_list
 from halluscope.responses.table import ABSENT, Row, Table, kinds, picked
 from halluscope.responses.unfolding import (
     ABOUT,
@@ -557,7 +558,12 @@ def _without_brackets(texts: list[str], missing: Sequence[bool]) -> list[str]:
         match = _LIST.fullmatch(text)
         if match is None and not lacks:
             return texts
-        bare.append(match[2] if match else text)
+        values = literal_list(text)
+        if len(values) == 1:
+            text = values[0]
+        elif match and not values:
+            text = match[2]
+        bare.append(text)
     return bare
 
 

@@ -25,6 +25,7 @@ from halluscope.judging.verdict_prompts import VerdictPrompt
 from halluscope.judging.verdicts import NOBODY, UNREAD_REPLY, Criterion
 from halluscope.judging.verdicts import Judged as Verdicts
 from halluscope.mentions import synonyms
+from halluscope.mentions.nothing_named import warn_if_nothing_is_named
 from halluscope.mentions.reading import CaptionReader
 from halluscope.mentions.synonyms import allow_other_option, check_allow_other
 from halluscope.metric import Scores
@@ -33,6 +34,7 @@ from halluscope.paths import path_of
 from halluscope.reading.words import readers
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.sanitize import encodable
+from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.validation import listed, paired, texts, warn_of_a_part
@@ -358,6 +360,26 @@ The headline is the share of descriptions with a hallucinated object, among thos
             for question, row, mentions in zip(facts["per_question"], rows, readings.mentions, strict=True):
                 question.update(shown_mentions(mentions, row))
         return facts
+
+    def warn(
+        self,
+        texts: Sequence[str],
+        rows: Sequence[Image],
+        readings: Readings,
+        result: dict[str, Any],
+        options: ObjectHalBenchOptions,
+    ) -> None:
+        super().warn(texts, rows, readings, result, options)
+        mentioned = []
+        names_object = []
+        for mentions in readings.mentions:
+            mentioned.append(mentions.objects if mentions else [])
+            names_object.append(mentions is None or bool(mentions.objects))
+        vocabulary = vocabularies.load("coco")
+        warn_if_shuffled(
+            vocabulary.presence(mentioned), vocabulary.presence([list(row.objects) for row in rows])
+        )
+        warn_if_nothing_is_named(texts, names_object)
 
     def signed(
         self, rows: Sequence[Image], readings: Readings, options: ObjectHalBenchOptions
