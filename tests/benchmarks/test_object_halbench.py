@@ -207,6 +207,35 @@ def test_scores_are_those_of_the_authors_loop(pairs):
             assert result[score] != result[score]
 
 
+# Names in files
+
+
+def scored_by(tmp_path, objects, **more):
+    """Score five responses by a file of names."""
+    images = rows([["dog"], ["cat"], ["person", "cup"], ["dog"], ["cat"]])
+    dataset = write_lines(tmp_path / "rows.jsonl", images)
+    texts = [{"image_id": row["image_id"], "response": f"Text {row['image_id']}"} for row in images]
+    mine = write_lines(tmp_path / "mine.jsonl", texts)
+    named = [
+        {"image_id": row["image_id"], "objects": names} for row, names in zip(images, objects, strict=True)
+    ]
+    names = write_lines(tmp_path / "names.jsonl", [row | more for row in named])
+    return halluscope.score("object_halbench", mine, dataset, objects=names, synonyms="names", bootstrap=0)
+
+
+def test_right_answers_in_place_of_names_are_told(tmp_path):
+    """A dataset's rows have the columns of a file of names."""
+    with pytest.warns(UserWarning, match="5 of the 5 rows of .* are these the right answers"):
+        result = scored_by(tmp_path, [["dog"], ["cat"], ["cup", "person"], ["dog"], ["cat"]])
+    assert result["chair_s"] == 0
+
+
+def test_names_of_another_models_responses_are_told(tmp_path):
+    with pytest.warns(UserWarning, match="4 of the 5 texts under response in .* are not the responses"):
+        result = scored_by(tmp_path, [["dog"]] * 5, response="Text 2")
+    assert result["chair_s"] == 3 / 5
+
+
 # Language models
 
 

@@ -20,7 +20,6 @@ from halluscope.responses.column_facts import (
     are_all_right,
     are_numbers,
     facts_of,
-    labels_in,
     plain_answer,
 )
 from halluscope.responses.names import (
@@ -279,13 +278,12 @@ def _about_other_responses(table: Table, column: str, texts: Texts, expected: Ex
     columns = _varied(beside(table, column, expected))
     if not columns:
         return remarks
-    labels = _labels_of(expected)
     for facts in columns:
         others = texts_of(table, facts.name)
         kind = "text"
-        if labels:
+        if expected.labels:
             kind = "answer"
-            different = _other_labels(texts, others, labels)
+            different = _other_labels(texts, others, expected.labels)
         else:
             different = other_texts.count(texts, others, facts.name)
         if different:
@@ -374,20 +372,12 @@ def texts_of(table: Table, name: str) -> list[str | None]:
 
 def _are_responses(texts: Texts, expected: Expected) -> bool:
     """Whether texts in a column whose name says nothing look like responses, not like a category or a note."""
-    labels = _labels_of(expected)
+    labels = expected.labels
     different = len(set(texts))
     if not labels:
         return 2 * different > len(texts)
     begin_with_label = sum(_first_word(text) in labels for text in texts)
     return different > 1 and 2 * begin_with_label >= len(texts)
-
-
-def _labels_of(expected: Expected) -> set[str]:
-    """Return the labels among the right answers by any version, such as yes and no."""
-    labels: set[str] = set()
-    for answers in expected.versions:
-        labels |= labels_in(answers)
-    return labels
 
 
 # What is said of the choice

@@ -225,12 +225,18 @@ The headline is the share of descriptions with a hallucinated object, among thos
 
     # The dataset's rows
 
-    def inputs(self, rows: Sequence[Image], *, objects: Any = None) -> dict[str, Any]:  # type: ignore[override]
-        """Return the arguments of `compute` for rows; a file of names is read for them."""
+    def inputs(  # type: ignore[override]
+        self, rows: Sequence[Image], *, objects: Any = None, response_texts: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """Return the arguments of `compute` for rows; a file of names is read for them.
+
+        Args:
+            response_texts: the responses; () if they are not known.
+        """
         if objects is None:
             return {"references": rows}
         if isinstance(objects, str | Path):
-            objects = read_names(path_of(objects), [row.image_id for row in rows])
+            objects = read_names(path_of(objects), rows, response_texts)
         return {"references": rows, "objects": objects}
 
     def known(self, questions: Sequence[str]) -> tuple[str, str, bool] | None:
