@@ -88,7 +88,8 @@ def judges_of(name: str, verdicts: Sequence[Any]) -> list[str]:
     if len(counts) > 1:
         parts = [f"{one_line(model, 80)} ({count:,})" for model, count in sorted(counts.items())]
         warnings.warn(
-            f"The {name} are by several judges, {', '.join(parts)}, which may judge differently.", stacklevel=4
+            f"The {name} are by several judges, {', '.join(parts)}, which may judge differently.",
+            stacklevel=4,
         )
     return sorted(counts)
 
