@@ -114,6 +114,22 @@ def test_texts_in_python(texts):
     assert "judge:given,authors-strict-" in strict["signature"]
 
 
+def test_judges_that_completions_name_are_in_the_signature():
+    texts = [completion("Rating: 3", model=judge) for judge in ("gpt-4o", "gpt-4o", "gpt-4-0314", "gpt-4o")]
+    compute = registry.benchmark("mmhal").compute
+    with pytest.warns(UserWarning, match=r"by several judges, gpt-4-0314 \(1\), gpt-4o \(3\)"):
+        result = compute([""] * 4, mmhal_rows(4), ratings=texts)
+    assert keys_of(result["signature"])["judge"].endswith(",gpt-4-0314,gpt-4o")
+
+
+def test_a_completions_model_is_no_rating():
+    """LLaVA-Bench's verdicts have a `model`, as completions do, which were refused."""
+    llava_bench = registry.benchmark("llava_bench")
+    responses, rows, _ = example(llava_bench)
+    texts = [completion("8 6", model="gpt-4")] * len(rows)
+    assert llava_bench.compute(responses, rows, ratings=texts)["score"] == 75
+
+
 @pytest.mark.parametrize("column", ["judge_text", "reply", "gpt_eval"])
 def test_texts_in_a_file(asked, capsys, column):
     rows = [{"id": number, column: text} for number, text in enumerate(SEVERAL_READINGS)]

@@ -85,13 +85,19 @@ def _unpacked(row: Any) -> Any:
     return dict(body, custom_id=row.get(CUSTOM_ID))
 
 
-def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], column: str, file: str) -> list[Located]:
+def model_in(row: Any) -> str:
+    """Return the model that a chat completion says it is by; "" if it names none, and for anything else."""
+    if not isinstance(row, Mapping) or "choices" not in row:
+        return ""
+    return str(row.get("model") or "")
+
+
+def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], file: str) -> list[Located]:
     """Return a file's rows; chat completions that say nothing of what they are about get the ids in their order.
 
     Args:
         rows: the rows of the file.
         ids: the ids of the questions, in the dataset's order.
-        column: the column that then holds the completion's text.
         file: the file, for messages.
 
     Raises:
@@ -131,8 +137,8 @@ def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], column: str, file
         stacklevel=2,
     )
     with_id = []
-    for (where, _), id, reply in zip(rows, ids, replies, strict=True):
-        with_id.append((where, {"id": id, column: reply}))
+    for (where, row), id in zip(rows, ids, strict=True):
+        with_id.append((where, dict(row, id=id)))
     return with_id
 
 

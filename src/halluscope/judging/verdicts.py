@@ -28,6 +28,9 @@ NOBODY = "none"
 JUDGE_TEXT = "judge_text"
 REPLIES = (JUDGE_TEXT, "judge_reply", "judge_response", "judge_output", "reply", "gpt_eval", "evaluation")
 
+# The model that gave a judge's text, where the file names it
+JUDGE_MODEL = "judge_model"
+
 # The column of rows with a judge's reply in which no verdict can be read
 UNREAD_REPLY = "unread_reply"
 
@@ -171,15 +174,22 @@ def from_given(
     return Judged(criteria, values, key)
 
 
+def model_of(verdict: Any) -> str:
+    """Return the model that a verdict's text says it is by; "" if it names none."""
+    if isinstance(verdict, Mapping) and JUDGE_MODEL in verdict:
+        return str(verdict[JUDGE_MODEL])
+    return completions.model_in(verdict)
+
+
 def reply_of(verdict: Any, criteria: Collection[str], where: str) -> str | None:
     """Return the judge's own text where a verdict states that in place of numbers; else None."""
     if isinstance(verdict, str):
         return verdict
+    completion = completions.reply_in(verdict, where)
+    if completion is not None:  # it may have a column that is called as a criterion is, such as `model`
+        return completion
     if not isinstance(verdict, Mapping) or not verdict.keys().isdisjoint(criteria):
         return None
-    completion = completions.reply_in(verdict, where)
-    if completion is not None:
-        return completion
     for name in REPLIES:
         reply = verdict.get(name)
         if isinstance(reply, str):
@@ -216,7 +226,7 @@ def read_given(
     path = path_of(file)
     is_of_a_run = _is_of_a_run(path)
     rows = list(_rows(path, responses, names))
-    for where, row in completions.with_ids(rows, ids, JUDGE_TEXT, str(file)):
+    for where, row in completions.with_ids(rows, ids, str(file)):
         if not isinstance(row, Mapping):
             raise _not_a_verdict(where, row, names)
         row = by_our_names(row, where)
@@ -253,6 +263,9 @@ def read_given(
 def _verdict_in(row: Mapping[str, Any], names: Sequence[str], where: str) -> Mapping[str, Any]:
     """Return the judge's text, or the numbers, of a row of a file."""
     reply = reply_of(row, names, where)
+    judge = completions.model_in(row)
+    if judge:
+        return {JUDGE_TEXT: reply, JUDGE_MODEL: judge}
     if reply is not None:
         return {JUDGE_TEXT: reply}
     if not row.keys() >= set(names):
