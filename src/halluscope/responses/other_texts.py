@@ -14,7 +14,7 @@ from halluscope.responses.names import BY_ANYBODY, CAPTION
 _OTHER_USES = re.compile(
     r".*(?:prompt|input|instruct|quer|question|conversation|chat|message|history"
     r"|think|thought|reason|rationale|explan|analysis|critique|feedback|review"
-    r"|context|reference|human|coco|title|comment|object|keyword|fact|narrative).*"
+    r"|context|reference|human|coco|title|comment|object|noun|keyword|fact|claim|summar|narrative).*"
     r"|(?:.*_)?(?:cot|ref|words|tags?)(?:_.*)?"
 )
 _WORD = re.compile(r"\w+")
@@ -36,9 +36,9 @@ def count(texts: Texts, others: Texts, name: str) -> int:
     for text, other in zip(texts, others, strict=True):
         response = _bare(text)
         other_text = _bare(other)
-        if (
-            not response or not other_text or response in other_text
-        ):  # a chat, or the response before it was cut
+        if not other_text:
+            continue
+        if response and response in other_text:  # a chat, or the response before it was cut
             continue
         if not may_be_of_people or other_text in response:
             different += 1
@@ -51,10 +51,12 @@ def _are_sentences(texts: Texts) -> bool:
     endings = []
     for text in texts:
         words = (text or "").split()
+        if not words:
+            continue
         endings.append(" ".join(words[-SENTENCE:]))
         if len(words) >= SENTENCE and not words[0].startswith(("[", "{")):
             sentences.add(text)
-    return 2 * len(sentences) > len(texts) and same_text(endings) is None
+    return 2 * len(sentences) > len(endings) and same_text(endings) is None
 
 
 def _bare(text: str | None) -> str:
