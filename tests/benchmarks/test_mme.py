@@ -244,7 +244,7 @@ def test_without_images_both_questions_about_one_follow_each_other(answers, tmp_
 @needs_upstream
 def test_an_images_number_may_stand_without_its_ending(answers, tmp_path):
     lines = []
-    for (subtask, image, _), (row, text) in answers.items():
+    for (_, image, _), (row, text) in answers.items():
         lines.append({"image_id": image, "question": row["question"], "response": text})
     file = write_lines(tmp_path / "mine.jsonl", lines)
     result = halluscope.score("mme", file, QUESTIONS)
