@@ -122,7 +122,7 @@ def test_every_letter_is_read_from_the_same_sentences(letter):
 
 
 def test_strict_reads_what_e_says_as_e():
-    """A model may name the other choices by their letters, and E by its words."""
+    """A model may name the other choices by letters, and E by its words; the official rule has four of five."""
     e_says = ["None of the above", "**None of the above.**", "The answer is: none of the above", "E"]
     texts = e_says * 10 + ["None of the above fits, but B is nearest.", "It is none."]
     rows = [{"type": "Object", "label": "E"}] * len(texts)

@@ -320,6 +320,20 @@ def test_right_answers_in_any_form():
         assert (result["accuracy"], result["precision"], result["recall"]) == (3 / 4, 2 / 3, 1)
 
 
+def test_columns_of_pandas_in_different_orders():
+    """They are paired by position, as lists are; an index that says otherwise is no accident."""
+    pandas = pytest.importorskip("pandas")
+    labels = pandas.Series(TEXTS, index=[7, 8, 9, 10])
+    responses = pandas.Series(["Yes", "No", "No", "Yes"], index=labels.index)
+    compute = halluscope.get_benchmark("pope").compute
+    for order in (labels.index, [10, 9, 8, 7]):
+        assert compute(responses.loc[order], labels.loc[order])["accuracy"] == 1
+    with pytest.raises(ValueError, match="the same index in different orders"):
+        compute(responses.sort_index(ascending=False), labels)
+    other = responses.reset_index(drop=True).iloc[::-1]
+    assert compute(other, labels)["accuracy"] == 1, "another index says nothing"
+
+
 @pytest.mark.parametrize("no", ["No", False, np.int64(0)])
 def test_right_answers_in_rows(no):
     with warnings.catch_warnings():

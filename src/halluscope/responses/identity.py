@@ -214,6 +214,12 @@ def last_part(name: object) -> str:
     return str(name).replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
+@lru_cache(REMEMBERED)
+def plain_object(name: str) -> str:
+    """Return an object's name as objects are compared: "Dining_Table" and "dining table" are the same."""
+    return single_spaced(name.replace("_", " ")).casefold()
+
+
 def single_spaced(value: object) -> str:
     """Return a value as text with each run of white space as one space."""
     return " ".join(str(value).split())

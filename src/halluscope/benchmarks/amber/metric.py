@@ -26,6 +26,7 @@ from halluscope.benchmarks.amber.reading import (
 )
 from halluscope.benchmarks.amber.words import synonyms_of
 from halluscope.judging.votes import OTHER, YES
+from halluscope.mentions.nothing_named import warn_if_nothing_is_named
 from halluscope.metric import Options, Scores
 from halluscope.options import check_effect, option, takes
 from halluscope.reading.words import readers
@@ -327,7 +328,11 @@ class.
         result: dict[str, Any],
         options: AmberOptions,
     ) -> None:
-        warn_of_answers([texts[number] for number in rows.description_numbers])
+        descriptions = [texts[number] for number in rows.description_numbers]
+        if descriptions:
+            warn_if_shuffled(*counting.mentioned_and_there(rows.descriptions, readings.descriptions))
+        warn_of_answers(descriptions)
+        warn_if_nothing_is_named(descriptions, [bool(read.mentions) for read in readings.descriptions])
         if not rows.question_numbers:
             return
         right = counting.right_answers(rows.questions)
