@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from halluscope.files.opening import parse, read_text, rows_of
+from halluscope.files.opening import ending, parse, read_text, rows_of
 from halluscope.reading.coco import read_annotations
 from halluscope.reading.datasets import Source, in_stats, read_columns, read_once
 from halluscope.reading.fields import Fields
+from halluscope.reading.rows import SHEETS
 from halluscope.reading.tables import Located, is_one_object, numbered
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Vocabulary
@@ -90,6 +91,11 @@ def _located(sources: Sequence[str], vocabulary: Vocabulary | None) -> Iterator[
         if not source.is_json:
             yield from _of_dataset(written, source.path, vocabulary)
             continue
+        if ending(source.path) in SHEETS:
+            raise ValueError(
+                f"{source.path} is a table, in which a list of class names is a text; expected JSON lines or Parquet. "
+                "Save the lists so (in pandas: to_json(FILE, orient='records', lines=True))."
+            )
         text = read_text(source.path)
         if is_one_object(text):
             yield from _of_object(source.path, text, vocabulary)
