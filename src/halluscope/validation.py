@@ -85,6 +85,20 @@ def paired(predictions: Any, references: Any) -> tuple[list[str], list[Any]]:
     return texts("predictions", prediction_list, hint=hint), reference_list
 
 
+def _check_index(predictions: Any, references: Any) -> None:
+    """Check that two columns of pandas do not have the same index in different orders: they are paired by position."""
+    if not (hasattr(predictions, "index") and hasattr(predictions, "iloc") and hasattr(references, "iloc")):
+        return
+    ours = list(predictions.index)
+    theirs = list(references.index)
+    if ours != theirs and len(set(ours)) == len(ours) and set(ours) == set(theirs):
+        raise ValueError(
+            "predictions and references have the same index in different orders; expected both in one order, because "
+            "they are paired by position. Pass predictions.loc[references.index], or both without their index: "
+            "predictions.tolist(), references.tolist()."
+        )
+
+
 def by_id(compute: Callable[..., T]) -> Callable[..., T]:
     """Return a metric that also takes `ids`, by which predictions are put into the order of the references."""
 
@@ -93,6 +107,7 @@ def by_id(compute: Callable[..., T]) -> Callable[..., T]:
         if ids is not None:
             _check_no_verdicts(options)
             predictions = _in_order(predictions, references, ids)
+        _check_index(predictions, references)
         return compute(predictions, references, **options)
 
     return matched

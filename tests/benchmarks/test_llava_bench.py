@@ -83,6 +83,17 @@ def test_what_the_authors_script_could_not_read(tmp_path):
     assert (scored["score"], scored["unreadable"]) == (result["score"], 1 / 4)
 
 
+def test_ratings_below_the_scale_are_told():
+    """The authors' summary adds them up, and so do the scores."""
+    pairs = [(8, 6), (0, 0), (10, 0.5), (7, 7)]
+    with pytest.warns(
+        UserWarning, match="2 of the 4 pairs of ratings have one below 1, .*count as they stand"
+    ):
+        result = compute(TEXTS, rows(), ratings=pairs)
+    assert result["score"] == pytest.approx(100 * 13.5 / 25)
+    assert (result["model_mean"], result["unreadable"]) == (13.5 / 4, 0)
+
+
 def from_files(folder, ratings, **options):
     """Score the responses of these tests by a file of ratings."""
     dataset = write_lines(folder / "rows.jsonl", rows())

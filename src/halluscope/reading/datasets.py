@@ -292,14 +292,14 @@ def read_batches(
         if not rows:
             raise ValueError(f"{written} holds no rows.")
         _check_columns(schema.names, needed, written, kind)
-        columns = [name for name in names if name in schema.names]
+        columns = _known_columns(source, schema.names, names)
         texts = [name for name in columns if str(schema.field(name).type) == "string"]
         opened = parquet(source.path, dictionaries=texts)
         batches = opened.iter_batches(ROWS_AT_ONCE, columns=columns)
     else:
         dataset = read_rows(written)
         _check_columns(dataset.column_names, needed, written, kind)
-        columns = [name for name in names if name in dataset.column_names]
+        columns = _known_columns(source, dataset.column_names, names)
         batches = dataset.select_columns(columns).with_format("arrow").iter(ROWS_AT_ONCE)
     return _cells_of_batches(batches, source.name)
 
@@ -317,6 +317,14 @@ def _check_columns(present: Collection[str], needed: Collection[str], written: s
         raise ValueError(
             f"The dataset {written} has no column {' or '.join(sorted(missing))}; expected {kind}."
         )
+
+
+def _known_columns(source: Source, present: Sequence[str], names: Collection[str]) -> list[str]:
+    """Return the columns to read, of which a dataset must have one: of a folder of texts the library reads `text`."""
+    columns = [name for name in names if name in present]
+    if not columns:
+        raise _not_loaded(source, f"its columns are {', '.join(present)}")
+    return columns
 
 
 def _cells_of_batches(batches: Iterable[Any], name: str) -> Iterator[dict[str, list[Any]]]:

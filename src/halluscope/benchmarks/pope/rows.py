@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import BuildError
-from halluscope.files.opening import Readable, ending, json_rows
+from halluscope.files.opening import SHEETS, Readable, ending, json_rows
 from halluscope.judging.questions import OBJECT_ASKED
 from halluscope.reading import tables
 from halluscope.reading.datasets import Source, read_batches
 from halluscope.reading.fields import Fields
-from halluscope.reading.rows import SHEETS
 from halluscope.reading.yes_no_labels import as_words
 from halluscope.responses.column_facts import plain_answer, plain_question
+from halluscope.responses.names import only_one_in
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import read_toml
 
@@ -169,11 +169,13 @@ def _questions_of_authors(rows: Sequence[tuple[str, Any]], name: str) -> list[Ob
     published = _published(_first_texts(rows))
     sampling = ""
     if len(rows) <= published.rows:
-        sampling = _sampling_in(published.name)
+        sampling = only_one_in(published.name, SAMPLINGS)
+    if not sampling:
+        sampling = only_one_in(name, SAMPLINGS)
     labels = ""
-    if REPOPE in published.name.lower() or REPOPE in name:
+    if REPOPE in published.name.lower() or REPOPE in name.lower():
         labels = REPOPE
-    return [_question(row, where, sampling or _sampling_in(name), labels) for where, row in rows]
+    return [_question(row, where, sampling, labels) for where, row in rows]
 
 
 def _labelled(rows: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
@@ -199,15 +201,6 @@ def _first_texts(rows: Sequence[tuple[str, Any]]) -> list[str]:
     """Return the questions of a file that tell which it is."""
     readable = [row for _, row in rows if isinstance(row, Mapping)]
     return [plain(str(row.get("text"))) for row in readable[:HEAD]]
-
-
-def _sampling_in(name: str) -> str:
-    """Return the sampling that a name tells as a word of its own; "" if it tells none, or several."""
-    words = re.split(r"[^a-z]+", name.lower())
-    told = [sampling for sampling in SAMPLINGS if sampling in words]
-    if len(told) != 1:
-        return ""
-    return told[0]
 
 
 def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestion:
