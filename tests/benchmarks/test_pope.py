@@ -429,9 +429,7 @@ def test_a_category_that_is_in_no_image_is_told(table, tmp_path):
     (tmp_path / "more.json").write_text(json.dumps(content))
     options = {"images_count": 5, "objects": 2}
     builder.build(out=tmp_path / "out", from_annotations=tmp_path / "mine.json", **options)
-    with pytest.warns(
-        UserWarning, match="more.json has 1 of its 15 categories in no image: 'background'"
-    ):
+    with pytest.warns(UserWarning, match="more.json has 1 of its 15 categories in no image: 'background'"):
         builder.build(out=tmp_path / "more", from_annotations=tmp_path / "more.json", **options)
 
 
