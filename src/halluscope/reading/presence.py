@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from halluscope.files.opening import ending, parse, read_text, rows_of
+from halluscope.files.opening import SHEETS, ending, parse, read_text, rows_of
 from halluscope.reading.coco import read_annotations
 from halluscope.reading.datasets import Source, in_stats, read_columns, read_once
 from halluscope.reading.fields import Fields
-from halluscope.reading.rows import SHEETS
 from halluscope.reading.tables import Located, is_one_object, numbered
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Vocabulary
