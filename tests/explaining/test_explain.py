@@ -457,3 +457,19 @@ def test_a_benchmark_without_protocols_has_one_per_rule(explain, tmp_path):
     assert [protocol["name"] for protocol in whole["protocols"]] == ["official", "strict"]
     assert scores(whole, "accuracy", "strict") == [1.0]
     assert ("strict", "accuracy") in [(place["protocol"], place["score"]) for place in whole["number"]]
+
+
+@needs("hallusionbench")
+def test_each_score_of_the_table_is_a_number_that_is_found(explain, tmp_path):
+    """HallusionBench's `overall`, VLMEvalKit's headline, stood in the table and was "not a score of these responses"."""
+    built = small_datasets.build("hallusionbench", tmp_path)
+    answers = [{"response": said} for said in ("Yes.", "No.", "No.")]
+    words = ["hallusionbench", "--responses", lines(tmp_path / "m.jsonl", answers), "--dataset", str(built)]
+    shown = explain(*words)["protocols"]
+    for protocol in shown:
+        for name, value in protocol["results"][0]["scores"].items():
+            if value is None:
+                continue
+            whole = explain(*words, "--number", repr(value))
+            places = whole["number"] + whole["number_unequal"]
+            assert (protocol["name"], name) in [(place["protocol"], place["score"]) for place in places]

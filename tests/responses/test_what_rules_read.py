@@ -74,6 +74,8 @@ def test_strict_reads_letters_in_the_same_ways(way):
         "No\n\nYes, there is a dog.",
         "The dog has **no** tail.",
         "No\nQuestion: Is there a cat?\nAnswer: Yes",
+        "None",  # what Python writes for a response that was never given
+        "None.\n",
     ],
 )
 def test_what_says_neither_yes_nor_no_stays_unread(response):

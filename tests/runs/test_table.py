@@ -119,6 +119,39 @@ def test_datasets_of_one_benchmark_have_columns_each(datasets, tmp_path):
     assert named["yes-man"] == {"pope:gqa/recall": 1.0}
 
 
+@needs("repope")
+def test_a_column_names_the_dataset_that_it_is_about(datasets, tmp_path):
+    """RePOPE's runs stood below "POPE", alone, and below "POPE (default)" beside POPE's."""
+    first = pope(datasets, tmp_path / "a", "yes-man", "Yes")
+    corrected = {"pope": str(small_datasets.build("repope", tmp_path / "repope"))}
+    second = pope(corrected, tmp_path / "b", "yes-man", "Yes", partial=True)
+    assert "POPE (repope) Acc. \u2191" in str(halluscope.table(second, preset="decoding"))
+    both = halluscope.table(first, second)
+    assert list(both["yes-man"]) == ["pope/accuracy", "repope/accuracy"]
+    assert "POPE accuracy" in str(both) and "POPE (repope) accuracy" in str(both)
+    assert list(halluscope.table(second, scores=["repope/f1"])["yes-man"]) == ["repope/f1"]
+    gqa = {"pope": datasets["pope"].replace(":coco", ":gqa")}
+    alone = halluscope.table(pope(gqa, tmp_path / "c", "yes-man", "Yes"))
+    assert "POPE (gqa) accuracy" in str(alone)
+
+
+def test_ratings_by_different_judges_do_not_stand_in_one_column(datasets, tmp_path):
+    """Where the judges' replies name their model, as OpenAI's do."""
+    runs = []
+    for model, judge in (("one", "gpt-4-0314"), ("other", "gpt-4o")):
+        file = tmp_path / f"{model}.json"
+        file.write_text(json.dumps([{"id": number, "response": "Two dogs."} for number in range(3)]))
+        message = {"message": {"role": "assistant", "content": "Rating: 4"}}
+        given = [{"id": number, "model": judge, "choices": [message]} for number in range(3)]
+        ratings = tmp_path / f"{model}-ratings.json"
+        ratings.write_text(json.dumps(given))
+        runs.append(tmp_path / f"run-{model}")
+        halluscope.score("mmhal", str(file), datasets["mmhal"], out=runs[-1], ratings=str(ratings))
+    with pytest.raises(RunError, match=r"gpt-4-0314 \(one\) and given,.*gpt-4o \(other\)"):
+        halluscope.table(*runs)
+    assert not any(halluscope.verify(*runs).values())
+
+
 def test_other_questions_are_named_with_a_command_for_each_kind(upstream, tmp_path, monkeypatch):
     """LLaVA's questions are an older version, which has 8,910 rows."""
     monkeypatch.chdir(tmp_path)

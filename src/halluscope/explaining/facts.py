@@ -185,12 +185,13 @@ def places(
 
 def scores_of(explanation: Explanation, protocol: Protocol) -> tuple[set[str], set[str]]:
     """Return the keys of a protocol's scores: those that its own program prints with the same value, and others."""
+    scores = [*explanation.benchmark.scores, *explanation.known.shown]
     moved: Collection[str] = ()
     if protocol.discrepancy is not None and explanation.discrepancy(protocol):
-        moved = protocol.discrepancy.scores or explanation.benchmark.scores
+        moved = protocol.discrepancy.scores or scores
     equal = set()
     unequal = set()
-    for score in explanation.benchmark.scores:
+    for score in scores:
         if not protocol.reports(score):
             continue
         key = protocol.called.get(score, score)

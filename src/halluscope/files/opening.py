@@ -489,6 +489,9 @@ def is_file(file: Readable) -> bool:
 # The endings of files of rows, without `PACKED`; the last one is that of Inspect's logs
 ENDINGS = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".xlsx", ".eval")
 
+# Those of tables whose cells may be texts, and in which an empty text and none look alike
+SHEETS = (".csv", ".tsv", ".xlsx")
+
 
 def ending(file: Readable) -> str:
     """Return the one of `ENDINGS` that a file's name has before any ".gz"; "" if it has none."""

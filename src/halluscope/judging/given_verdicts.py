@@ -2,17 +2,20 @@
 
 import math
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from halluscope.judging import completions
 from halluscope.judging.options import GIVEN
 from halluscope.judging.prompts import Refusal, said_of, without_thoughts
 from halluscope.judging.verdict_prompts import Verdict, VerdictPrompt
-from halluscope.judging.verdicts import Criterion, Judged, from_given, reply_of
+from halluscope.judging.verdicts import Criterion, Judged, from_given, model_of, reply_of
 from halluscope.options import check_effect
+from halluscope.sanitize import one_line
 from halluscope.validation import listed
 
 # The number of a verdict that says whether its reply could be read; the authors' rules rate other replies 0
@@ -53,7 +56,8 @@ def read_given(source: GivenVerdicts) -> Judged:
     """
     rows = len(source.responses)
     verdicts = listed(source.name, source.verdicts, "a list, one per row", rows)
-    replies = replies_among(verdicts, source.criteria)
+    replies = replies_among(source.name, verdicts, source.criteria)
+    completions.warn_of_cut_off(verdicts, source.name)
     texts = len(replies) - replies.count(None)
     if not texts:
         why = f"the {source.name} are given as numbers, so no reply is read"
@@ -69,17 +73,36 @@ def read_given(source: GivenVerdicts) -> Judged:
     _check_texts(source, readings, texts)
     source.warn([reading.of_text for reading in readings])
     in_numbers = [reading.verdict for reading in readings]
-    judged = from_given(source.name, in_numbers, source.criteria, rows, key=[GIVEN, reader.key])
+    key = [GIVEN, reader.key, *judges_of(source.name, verdicts)]
+    judged = from_given(source.name, in_numbers, source.criteria, rows, key)
     return _with_flags(source, judged, readings)
 
 
-def replies_among(verdicts: Sequence[Any], criteria: Sequence[Criterion]) -> list[str | None]:
+def judges_of(name: str, verdicts: Sequence[Any]) -> list[str]:
+    """Return the models that texts say they are by, sorted; warn if they are several.
+
+    Args:
+        name: the name of the option, for the warning.
+        verdicts: what a user gives.
+    """
+    counts = Counter(model_of(verdict) for verdict in verdicts)
+    del counts[""]  # verdicts that name none
+    if len(counts) > 1:
+        parts = [f"{one_line(model, 80)} ({count:,})" for model, count in sorted(counts.items())]
+        warnings.warn(
+            f"The {name} are by several judges, {', '.join(parts)}, which may judge differently.",
+            stacklevel=4,
+        )
+    return sorted(counts)
+
+
+def replies_among(name: str, verdicts: Sequence[Any], criteria: Sequence[Criterion]) -> list[str | None]:
     """Return each verdict's text, None for one in numbers; a bare text beside bare numbers is a bad number."""
     names = [criterion.name for criterion in criteria]
     replies = []
     has_numbers = False
-    for verdict in verdicts:
-        reply = reply_of(verdict, names)
+    for row, verdict in enumerate(verdicts):
+        reply = reply_of(verdict, names, f"{name}[{row}]")
         replies.append(reply)
         if reply is None and verdict is not None:
             has_numbers = True

@@ -149,15 +149,22 @@ def _state_of_question(case: Case, column: str, value: Any, expected: str) -> in
         return STRANGE if expected or is_prompt else SILENT
     if not expected:
         return SILENT
-    # a question agrees if the dataset's stands in it, whichever mark ends a sentence
-    if expected in value or _with_stops(expected) in _with_stops(value.replace("\\n", " ")):
-        return SAME
-    return OTHER
+    return SAME if asks(value, expected) else OTHER
+
+
+def asks(text: str, question: str) -> bool:
+    """Whether a text asks a question: it stands in it, whichever mark ends a sentence."""
+    return question in text or _with_stops(question) in _with_stops(text.replace("\\n", " "))
 
 
 def _with_stops(question: str) -> str:
     """Return a question with full stops for the other marks that end sentences: authors print the same with either."""
     return plain_question(question).translate(_STOPS)
+
+
+def names_another_image(value: Any, row: Any) -> bool:
+    """Whether a value names an image, and not the row's."""
+    return value is not None and _state_of_image(value, row) == OTHER
 
 
 def _state_of_image(value: Any, row: Any) -> int:

@@ -206,7 +206,7 @@ def plain_stem(name: object) -> str:
     image = plain_image(name)
     if not is_image_file(image):
         return image
-    return image.rpartition(".")[0]
+    return plain_id(image.rpartition(".")[0])
 
 
 def last_part(name: object) -> str:

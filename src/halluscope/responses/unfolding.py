@@ -11,7 +11,17 @@ from typing import Any
 from halluscope.reading import tables
 from halluscope.reading.tables import Located
 from halluscope.responses.image_urls import address_in, file_in
-from halluscope.responses.names import IDS, IMAGES, LABEL, QUESTIONS, SAYS, TEXTS, TURNS, is_image_file
+from halluscope.responses.names import (
+    IDS,
+    IMAGES,
+    LABEL,
+    QUESTIONS,
+    SAYS,
+    TEXTS,
+    TURNS,
+    is_image_file,
+    only_one_in,
+)
 from halluscope.sanitize import one_line
 from halluscope.validation import is_number
 
@@ -245,9 +255,9 @@ def _facts_of_key(name: str, known: Unfolding) -> dict[str, str]:
         return {tables.KEY: name}
     facts = {}
     for column, values in known.parts.items():
-        for value in values:
-            if value in name.lower():
-                facts[column] = value
+        value = only_one_in(name, values)
+        if value:
+            facts[column] = value
     return facts
 
 

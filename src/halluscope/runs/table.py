@@ -43,17 +43,17 @@ FEW_KINDS = 3  # of up to so many kinds of runs, the commands for a table of eac
 class Columns:
     """The runs of a benchmark, and its columns."""
 
-    name: str  # of the benchmark; with the config, as in "pope:gqa", where runs are about several
+    name: str  # of the benchmark or its dataset; with the config, as in "pope:gqa", where runs are about several
     benchmark: Benchmark
+    about: str  # what the runs are about, if that is not what the benchmark asks about unless told otherwise
     runs: dict[str, Run]  # by the model's name
     folders: dict[str, Path]  # likewise
     columns: Sequence[Column] = ()
 
     @property
     def title(self) -> str:
-        config = self.name.partition(":")[2]
-        if config:
-            return f"{self.benchmark.title} ({config})"
+        if self.about:
+            return f"{self.benchmark.title} ({self.about})"
         return self.benchmark.title
 
     def head(self, column: Column) -> str:
@@ -83,7 +83,7 @@ def table(paths: Sequence[str | Path], preset: str = "", scores: Sequence[str] =
         preset: which scores are shown: "decoding" or "preference", as benchmarks declare them; "" for each benchmark's
             principal score.
         scores: the scores to show instead, each as "benchmark/score"; as "benchmark:config/score" where the runs are
-            about several configs of its dataset.
+            about several configs of its dataset, and as "dataset/score" of another dataset than its first.
 
     Returns:
         Model -> the scores by "benchmark/score", fractions in [0, 1] or points. A score is printed in bold if it is the
@@ -128,17 +128,19 @@ def table(paths: Sequence[str | Path], preset: str = "", scores: Sequence[str] =
 
 
 def groups_of(runs: Mapping[Path, Run]) -> list[Columns]:
-    """Return runs by their benchmarks, and by the configs of these where several are among them."""
+    """Return runs by their benchmarks' datasets, and by the configs of these where several are among them."""
     configs: dict[str, set[str]] = {}
     for run in runs.values():
-        configs.setdefault(run.benchmark.name, set()).add(config_of(run))
+        configs.setdefault(dataset_of(run), set()).add(config_of(run))
     groups: dict[str, Columns] = {}
     for folder, run in runs.items():
-        name = run.benchmark.name
+        name = dataset_of(run)
+        about = about_of(run)
         config = config_of(run)
         if len(configs[name]) > 1 and config:
             name = f"{name}:{config}"
-        group = groups.setdefault(name, Columns(name, run.benchmark, {}, {}))
+            about = about or config
+        group = groups.setdefault(name, Columns(name, run.benchmark, about, {}, {}))
         if run.name in group.runs:
             raise RunError(
                 f"Two runs are of {group.title} by {short_repr(run.name)}: {group.folders[run.name]} and {folder}; "
@@ -149,11 +151,32 @@ def groups_of(runs: Mapping[Path, Run]) -> list[Columns]:
     return list(groups.values())
 
 
+def dataset_of(run: Run) -> str:
+    """Return the name of the dataset that was built; the benchmark's if it is its first one, or not known."""
+    others = [dataset.name for dataset in run.benchmark.datasets[1:]]
+    names = {build["name"] for build in run.ready.matched.built}
+    if len(names) == 1 and names <= set(others):
+        return str(names.pop())
+    return run.benchmark.name
+
+
 def config_of(run: Run) -> str:
     """Return the config of the dataset that was built; "" if that is not known, or there are several."""
     configs = {build["config"] for build in run.ready.matched.built}
     if len(configs) == 1:
         return str(configs.pop())
+    return ""
+
+
+def about_of(run: Run) -> str:
+    """Return the dataset that a run is about, or the config of its first one; "" for what is asked by default."""
+    name = dataset_of(run)
+    if name != run.benchmark.name:
+        return name
+    config = config_of(run)
+    for dataset in run.benchmark.datasets[:1]:
+        if dataset.config and config != dataset.config:
+            return config
     return ""
 
 
