@@ -1,6 +1,6 @@
 """What is said of an explanation: scores, prompts, what parsers read differently, and where a number comes from."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
