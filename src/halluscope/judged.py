@@ -26,6 +26,7 @@ from halluscope.metric import Options, Scores
 from halluscope.options import check_effect, option, usual_values
 from halluscope.responses import lengths
 from halluscope.responses.lengths import MEAN_WORDS
+from halluscope.responses.rated import check_row, warn_of_other_responses
 from halluscope.rows_metric import RowsMetric
 from halluscope.sanitize import encodable, short_repr
 from halluscope.stats.counts import Tables
@@ -180,12 +181,28 @@ class Judged(RowsMetric):
         if ratings is None:
             return {"references": rows}
         if isinstance(ratings, str | Path):
-            ids = [row.id for row in rows]
-            texts = {}
-            if response_texts:
-                texts = dict(zip(ids, response_texts, strict=True))
-            ratings = read_verdicts(ratings, responses, ids, self.criteria, self.given_row, texts=texts)
+            ratings = self._read_file(ratings, rows, responses, response_texts)
         return {"references": rows, RATINGS: ratings}
+
+    def _read_file(
+        self, file: str | Path, rows: Sequence[Any], responses: str, response_texts: Sequence[str]
+    ) -> list[Mapping[str, Any]]:
+        """Read the verdicts of a file or run, and check that they are on these rows and responses."""
+        row_of = {row.id: row for row in rows}
+        stated: dict[Any, Mapping[str, Any]] = {}  # what stands beside each verdict, by the id of its row
+
+        def check(where: str, verdict: Mapping[str, Any]) -> None:
+            check_row(where, verdict, row_of[verdict["id"]], self.datasets[0].upstream)
+            stated[verdict["id"]] = verdict
+
+        texts = {}
+        if response_texts:
+            texts = dict(zip(row_of, response_texts, strict=True))
+        verdicts = read_verdicts(
+            file, responses, list(row_of), self.criteria, self.given_row, check=check, texts=texts
+        )
+        warn_of_other_responses([stated[id] for id in texts], list(texts.values()), str(file))
+        return verdicts
 
     # Reading: who gives the verdicts
 
@@ -210,7 +227,7 @@ class Judged(RowsMetric):
         if self.judges:
             rules = self.judges.rules
         if options.given is not None:
-            return self._read_given(texts, options)
+            return self._read_given(texts, rows, options)
         if options.named(rules):
             why = f"{options.judge!r} gives the same verdicts each time and asks no model"
             self._check_asking(options, why)
@@ -226,7 +243,7 @@ class Judged(RowsMetric):
         self.check_rows(rows)
         return self._ask(texts, rows, options)
 
-    def _read_given(self, texts: Sequence[str], options: Any) -> Verdicts:
+    def _read_given(self, texts: Sequence[str], rows: Sequence[Any], options: Any) -> Verdicts:
         """Read the verdicts that the user gives; options of a judge, who is not asked, are refused."""
         why = f"the {RATINGS} are given, so nothing is judged"
         self._check_asking(options, why)
@@ -243,7 +260,25 @@ class Judged(RowsMetric):
             flags=self.flags,
             warn=self.warn_of_verdicts,
         )
-        return read_given(verdicts)
+        judged = read_given(verdicts)
+        self._check_stated(vars(options)[RATINGS], rows)
+        warn_of_other_responses(vars(options)[RATINGS], texts, RATINGS)
+        return judged
+
+    def _check_stated(self, verdicts: Sequence[Any], rows: Sequence[Any]) -> None:
+        """Check that no verdict says that it is on another row: they are in the order of the rows."""
+        ids = {row.id for row in rows}
+        for place, (verdict, row) in enumerate(zip(verdicts, rows, strict=True)):
+            if not isinstance(verdict, Mapping):
+                continue
+            where = f"{RATINGS}[{place}]"
+            id = self.given_row(verdict, where).get("id", row.id)
+            if id in ids and id != row.id:
+                raise ValueError(
+                    f"{where} has the id {short_repr(id)}, but the row there has {short_repr(row.id)}; expected the "
+                    f"{RATINGS} in the order of the rows. Put them into that order, or name their file."
+                )
+            check_row(where, verdict, row, self.datasets[0].upstream)
 
     def _check_asking(self, options: Any, why: str) -> None:
         """Refuse options that only move a language model's replies."""

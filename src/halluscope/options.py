@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from halluscope import limits
 from halluscope.errors import WithoutEffect
 from halluscope.sanitize import short_repr
-from halluscope.validation import finite, flags, kind, whole, word
+from halluscope.validation import finite, flags, kind, listed, whole, word
 
 T = TypeVar("T")
 
@@ -40,14 +40,14 @@ class Rule:
     """What `option` states about a field of a dataclass of options; its arguments are explained there."""
 
     option: Option  # without its name, which is the field's
-    about: str
-    check: Callable[[Any], Any] | None
-    kinds: Any
-    least: Any
-    most: Any
-    what: str
-    limit: str
-    called: str
+    about: str = ""
+    check: Callable[[Any], Any] | None = None
+    kinds: Any = None
+    least: Any = 0
+    most: Any = None
+    what: str = ""
+    limit: str = ""
+    called: str = ""
 
 
 RULE = "rule"  # the key of a field's metadata that holds its `Rule`
@@ -135,18 +135,23 @@ def check_values(options: Any) -> None:
             continue
         rule: Rule = field.metadata[RULE]
         name = rule.called or field.name
-        _check_value(name, value, rule)
+        check_value(name, value, rule)
         if rule.limit:
             limits.check(rule.limit, value, f"{name}={short_repr(value)}")
 
 
-def _check_value(name: str, value: Any, rule: Rule) -> None:
+def check_value(name: str, value: Any, rule: Rule) -> None:
+    """Check the value of an option by what is declared of it."""
     if rule.check:
         rule.check(value)
     elif rule.kinds:
         kind(name, value, rule.kinds, rule.what)
     elif rule.option.flag:
         flags(**{name: value})
+    elif rule.option.choices and rule.option.many:
+        choices = rule.option.choices
+        for entry in listed(name, value, f"a list of some of {', '.join(choices)}"):
+            word(name, entry, choices)
     elif rule.option.choices:
         word(name, value, rule.option.choices)
     elif rule.option.type is int:

@@ -30,7 +30,7 @@ from halluscope.responses.column_facts import plain_question
 from halluscope.responses.given import Given
 from halluscope.responses.identity import Identity, single_spaced
 from halluscope.responses.matching import AS_YES_NO, NOT_COMPARED, Matched, match
-from halluscope.responses.names import PROMPT
+from halluscope.responses.names import PROMPT, only_one_in
 from halluscope.responses.naming import about
 from halluscope.responses.reading import Reading
 from halluscope.responses.ways import IMAGE, ORDER, QUESTION, STATED_ROWS
@@ -222,6 +222,11 @@ def _ready(
             continue
         if option.each:
             values = arguments[name]
+            if not isinstance(values, list | tuple):
+                raise ValueError(
+                    f"{name} is {short_repr(values)}; expected a list with a value for each of the {count} files of "
+                    "responses, in the same order."
+                )
             if len(values) != count:
                 raise ValueError(
                     f"There are {len(values)} files of {name} and {count} of responses; expected one for each, in "
@@ -352,6 +357,10 @@ def _remarks(benchmark: Benchmark, ready: Ready) -> Iterator[str]:
     also = registry.first_dataset(benchmark).also
     if matched.by.endswith(ORDER):
         yield f"the responses have no id that tells them apart, so they are matched by their {ORDER}"
+    elif (
+        matched.by.startswith(ORDER) and len(matched.rows) < matched.of
+    ):  # other rows may ask the same questions
+        yield "the responses state no image, so they are matched by their questions, in the dataset's order"
     yield from matched.column_remarks
     if matched.without_response:
         yield f"{matched.without_response:,} rows without a response are left out"
@@ -387,13 +396,10 @@ def _remarks(benchmark: Benchmark, ready: Ready) -> Iterator[str]:
 
 def _doubts(matched: Matched[Any], column: str, values: Sequence[str]) -> Iterator[str]:
     """Ask whether it is the right dataset, if a file's name says another value of a column than all of its rows."""
-    in_name = [value for value in values if value in matched.name]
-    if len(in_name) != 1:
-        return
+    value_of_name = only_one_in(matched.name, values)
     in_rows = {getattr(row, column) for row in matched.rows}
-    if len(in_rows) != 1:
+    if not value_of_name or len(in_rows) != 1:
         return
-    value_of_name = in_name[0]
     value_of_rows = in_rows.pop()
     if value_of_rows and value_of_rows != value_of_name:
         yield (

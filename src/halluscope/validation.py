@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from halluscope.class_labels import named_items
 from halluscope.sanitize import short_repr
 
 T = TypeVar("T")
@@ -24,6 +25,9 @@ Id = str | int  # An id of an image or a question
 LEAST_SHARE = 1e-9
 
 LARGEST = 1e100  # The largest score; squares of larger numbers would overflow
+
+# What else metrics take about each response
+VERDICTS = ("ratings", "votes", "nouns", "correctness", "same")
 
 LARGEST_SEED = 2**63 - 1  # The largest seed that a cache keeps, and that servers accept
 
@@ -49,7 +53,7 @@ def _items_of(values: Any) -> list[Any]:
         return list(values.tolist())
     if hasattr(values, "to_pylist"):  # Arrow
         return list(values.to_pylist())
-    return list(values)
+    return named_items(list(values), getattr(values, "features", None))
 
 
 def is_like_a_list(values: Any) -> bool:
@@ -81,16 +85,42 @@ def paired(predictions: Any, references: Any) -> tuple[list[str], list[Any]]:
     return texts("predictions", prediction_list, hint=hint), reference_list
 
 
+def _check_index(predictions: Any, references: Any) -> None:
+    """Check that two columns of pandas do not have the same index in different orders: they are paired by position."""
+    if not (hasattr(predictions, "index") and hasattr(predictions, "iloc") and hasattr(references, "iloc")):
+        return
+    ours = list(predictions.index)
+    theirs = list(references.index)
+    if ours != theirs and len(set(ours)) == len(ours) and set(ours) == set(theirs):
+        raise ValueError(
+            "predictions and references have the same index in different orders; expected both in one order, because "
+            "they are paired by position. Pass predictions.loc[references.index], or both without their index: "
+            "predictions.tolist(), references.tolist()."
+        )
+
+
 def by_id(compute: Callable[..., T]) -> Callable[..., T]:
     """Return a metric that also takes `ids`, by which predictions are put into the order of the references."""
 
     @wraps(compute)
     def matched(predictions: Any, references: Any, *, ids: Any = None, **options: Any) -> T:
         if ids is not None:
+            _check_no_verdicts(options)
             predictions = _in_order(predictions, references, ids)
+        _check_index(predictions, references)
         return compute(predictions, references, **options)
 
     return matched
+
+
+def _check_no_verdicts(options: Mapping[str, Any]) -> None:
+    """Check that nothing else is given about each response, because it may be in the order of the predictions."""
+    for name in VERDICTS:
+        if options.get(name) is not None:
+            raise ValueError(
+                f"ids and {name} are given; expected one of them, because ids put only the predictions into the order "
+                f"of the references. Put the predictions and {name} into that order yourself, and leave ids out."
+            )
 
 
 def _in_order(predictions: Any, references: Any, pair_of_ids: Any) -> list[Any]:

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -198,6 +199,26 @@ def test_the_printed_scores_of_real_descriptions(upstream):
         assert got[name.lower()] == pytest.approx(float(value) / 100, abs=0.01)
 
 
+@pytest.mark.parametrize("place", [str, lambda number: (number + 1) % 1004])
+def test_descriptions_of_other_images_are_told(upstream, place):
+    """Ids that count a folder's files by their names, AMBER_1.jpg, AMBER_10.jpg, ..., or that begin one too late."""
+    file = upstream / "wild" / "Sreyan88__VDGD" / "AlignTDS__data__llava_1.5_amber_example.json"
+    dataset = [str(upstream / "amber" / name) for name in ("annotations.json", "query/query_all.json")]
+    rows = [
+        {"id": number, "response": row["output"]}
+        for number, row in enumerate(json.loads(file.read_text()), 1)
+    ]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        right = halluscope.score("amber", rows, dataset, bootstrap=0)
+    assert "another order" not in str([warning.message for warning in caught])
+    moved = sorted(rows, key=lambda row: place(row["id"]))
+    for number, row in enumerate(moved, 1):
+        row["id"] = number
+    with pytest.warns(UserWarning, match="clearly better in another order"):
+        assert halluscope.score("amber", moved, dataset, bootstrap=0)["chair"] > 5 * right["chair"]
+
+
 # The dataset and the door
 
 
@@ -232,6 +253,20 @@ def test_the_authors_files_that_do_not_fit(queries, message, tmp_path):
         METRIC.load([str(tmp_path / "annotations.json"), str(tmp_path / "queries.json")])
 
 
+def test_descriptions_alone_are_built(tmp_path):
+    """The card of such a copy divided by its number of questions, which is 0."""
+    annotation = {"id": 1, "type": "generative", "truth": ["dog"], "hallu": ["person"]}
+    query = {"id": 1, "image": "AMBER_1.jpg", "query": "Describe this image."}
+    builder = small_datasets.builder("amber")
+    for name, content in (("annotations.json", [annotation]), ("query_all.json", [query])):
+        (tmp_path / name).write_text(json.dumps(content))
+    out = builder.build(tmp_path, out=tmp_path / "out", subset=True)
+    assert [row.id for row in METRIC.load([str(out)])] == [1]
+    (tmp_path / "annotations.json").write_text(json.dumps([annotation, annotation | {"truth": ["cat"]}]))
+    with pytest.raises(BuildError, match="entry 2 is the second annotation of the id 1; expected one"):
+        builder.build(tmp_path, out=tmp_path / "again", subset=True)
+
+
 def test_an_id_of_thousands_of_digits_is_none_of_ambers(tmp_path, ran):
     file = small_datasets.write_lines(tmp_path / "r.jsonl", [{"id": "9" * 5000, "response": "A dog."}])
     assert "1 responses" in ran("inspect", file).out
@@ -248,6 +283,26 @@ def test_parts_may_be_missing_as_a_whole(built):
     assert halluscope.score("amber", stated, built)["part"] == [1, 4]
     whole = halluscope.score("amber", {"1": "A dog.", "1005": "No", "1006": "No", "1007": "No"}, built)
     assert whole["accuracy"] == 1.0 and "part" not in whole
+
+
+def test_answers_in_place_of_descriptions_are_told():
+    """The questions alone, counted from 1, have the descriptions' ids, and each answer is another question's."""
+    rows = [described(1), described(2), described(3), *QUESTIONS]
+    texts = ["Yes", "No, there is none.", "A dog.", *["No"] * len(QUESTIONS)]
+    with pytest.warns(UserWarning, match="2 of 3 descriptions begin with yes or no, such as 'Yes'"):
+        compute(texts, rows)
+
+
+def test_answers_in_another_order_are_told():
+    rows = []
+    answers = []
+    for number in range(1005, 1505):
+        answer = ("no", "no", "yes", "no", "yes")[number % 5]
+        rows.append(asked(number, "state", answer))
+        answers.append(answer.capitalize())
+    compute(answers, rows)
+    with pytest.warns(UserWarning, match="Are both in the same order"):
+        compute(answers[1:] + answers[:1], rows)
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,23 @@ def test_a_table_of_the_authors_may_have_any_name(tmp_path: Path) -> None:
     assert rows_of(again, tmp_path) == rows_of(built, tmp_path)
 
 
+def test_a_table_that_pandas_saved_again(tmp_path: Path) -> None:
+    """A part of the rows keeps their ids, whatever index pandas wrote beside them; JSON is read as JSON."""
+    built = small_datasets.build("haloquest", tmp_path)
+    (file,) = (tmp_path / "haloquest-inputs").iterdir()
+    expected = rows_of(built, tmp_path)[1:]
+    part = pd.read_csv(file).iloc[1:]
+    part.to_csv(tmp_path / "index.csv")
+    part.reset_index(drop=True).to_csv(tmp_path / "new_index.csv")
+    part.to_json(tmp_path / "rows.json", orient="records")
+    part.to_json(tmp_path / "rows.jsonl", orient="records", lines=True)
+    for name in ("index.csv", "new_index.csv", "rows.json", "rows.jsonl"):
+        out = small_datasets.builder("haloquest").build(
+            tmp_path / name, out=tmp_path / "out", subset=True, force=True
+        )
+        assert rows_of(out, tmp_path) == expected, name
+
+
 @pytest.mark.parametrize("name", ["pope", "dash_b", "hallusionbench", "hqh", "humblebench", "mme"])
 def test_a_table_of_a_dataset_is_the_same_data(name: str, tmp_path: Path) -> None:
     """As a dataset, and as references whose numbers csv has as texts."""

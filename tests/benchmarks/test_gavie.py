@@ -55,6 +55,15 @@ def test_ratings_worked_by_hand():
 # Language models
 
 
+def test_replies_about_several_answers_are_told():
+    """The authors' script asks about the responses of several models at once; the first one's scores are read."""
+    both = "{}:\nscore of the answer1: {}\nscore of the answer2: 1\nreason: so"
+    reply = "\n".join([both.format("Relevancy", 9), both.format("Accuracy", 7)])
+    with pytest.warns(UserWarning, match="4 of the 4 replies score several answers; the scores of answer1"):
+        result = gavie.compute(TEXTS, rows(), ratings=[reply] * 4)
+    assert (result["relevancy"], result["accuracy"]) == (9, 7)
+
+
 def test_a_judge_needs_the_regions():
     made = rows()
     made[1]["regions"] = None
@@ -97,6 +106,8 @@ def worded(relevancy, accuracy):
         (worded(11, 3), None),
         (worded("9/100", 3), None),
         (worded("8 to 9", 3), None),
+        (worded("4 out of 5", 3), None),
+        (worded("9 out of 10", "3 of 10"), (9, 3)),
         (worded("7,5", 3), None),
         (worded("9\nscore of the answer1: 2", 3), None),
         (worded(9, 3) + "\nRelevancy:\nscore of the answer1: 2", None),

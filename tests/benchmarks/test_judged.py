@@ -192,13 +192,13 @@ CASES = [
     ),
     MMHAL,
     replace(
-        MMHAL, prompts="authors", key="authors-strict-4-f10a3814", reply="Rating: {}".format, reads_all=False
+        MMHAL, prompts="authors", key="authors-strict-5-f10a3814", reply="Rating: {}".format, reads_all=False
     ),
     GAVIE,
     replace(
         GAVIE,
         prompts="authors",
-        key="authors-3-e085d152",
+        key="authors-4-e085d152",
         told=("a dog X:1 Y:2 Width:30 Height:30",),  # their script prints the width twice
         reply=gavie_words,
         in_words="The score of answer1 is {}.",

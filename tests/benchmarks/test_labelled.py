@@ -95,6 +95,17 @@ def test_every_letter_is_read_from_the_same_sentences(letter):
     assert humblebench.compute(texts, rows, parser="strict")["accuracy"] == 1
 
 
+def test_strict_reads_what_e_says_as_e():
+    """A model may name the other choices by letters, and E by its words; the official rule has four of five."""
+    e_says = ["None of the above", "**None of the above.**", "The answer is: none of the above", "E"]
+    texts = e_says * 10 + ["None of the above fits, but B is nearest.", "It is none."]
+    rows = [{"type": "Object", "label": "E"}] * len(texts)
+    with pytest.warns(UserWarning, match="'official' reads 31 of 42 responses otherwise .*: unreadable by"):
+        assert humblebench.compute(texts, rows)["accuracy"] == 10 / 42
+    strict = humblebench.compute(texts, rows, parser="strict")
+    assert strict["accuracy"] == 40 / 42
+
+
 def test_the_signature_names_what_the_model_was_shown():
     rows, texts = [{"type": "Object", "label": "E"}] * 3, ["E", "A", "E"]
     common, noise = (humblebench.compute(texts, rows, setting=setting) for setting in ("common", "noise"))

@@ -83,6 +83,17 @@ def test_what_the_authors_script_could_not_read(tmp_path):
     assert (scored["score"], scored["unreadable"]) == (result["score"], 1 / 4)
 
 
+def test_ratings_below_the_scale_are_told():
+    """The authors' summary adds them up, and so do the scores."""
+    pairs = [(8, 6), (0, 0), (10, 0.5), (7, 7)]
+    with pytest.warns(
+        UserWarning, match="2 of the 4 pairs of ratings have one below 1, .*count as they stand"
+    ):
+        result = compute(TEXTS, rows(), ratings=pairs)
+    assert result["score"] == pytest.approx(100 * 13.5 / 25)
+    assert (result["model_mean"], result["unreadable"]) == (13.5 / 4, 0)
+
+
 def from_files(folder, ratings, **options):
     """Score the responses of these tests by a file of ratings."""
     dataset = write_lines(folder / "rows.jsonl", rows())
@@ -144,6 +155,19 @@ def test_files_that_do_not_belong_together(file, change, message, tmp_path):
         write_lines(tmp_path / f"{name}.jsonl", [content])
     with pytest.raises(BuildError, match=message):
         builder.build(tmp_path, out=tmp_path / "out", subset=True)
+
+
+def test_ids_that_are_texts(tmp_path):
+    small_datasets.build("llava_bench", tmp_path)
+    inputs = tmp_path / "llava_bench-inputs"
+    for name in ("questions", "answers_gpt4"):
+        lines = [json.loads(line) for line in (inputs / f"{name}.jsonl").read_text().splitlines()]
+        write_lines(
+            inputs / f"{name}.jsonl", [line | {"question_id": str(line["question_id"])} for line in lines]
+        )
+    out = builder.build(inputs, out=tmp_path / "out", subset=True)
+    module = benchmark("llava_bench").module("rows")
+    assert module.load([str(out)]) == module.load([str(tmp_path / "llava_bench")])
 
 
 # Ratings in files

@@ -222,7 +222,7 @@ def test_files_that_are_not_whole_are_refused(tmp_path):
     assert "existence.txt, line 60 states 'Was there" in refused([*lines[:-1], other], tmp_path)
     twice = lines[-1] + " or not"
     assert "line 61 answers id existence/" in refused([*lines, twice], tmp_path)
-    unknown = lines[-1].replace(image, "7.jpg")
+    unknown = lines[-1].replace(image, "other.jpg")
     assert "no image of the 2,374 rows" in refused([*lines[:-1], unknown], tmp_path)
     without = lines[-1].rpartition("\t")[0]
     assert "line 60 is" in refused([*lines[:-1], without], tmp_path)
@@ -239,6 +239,37 @@ def test_without_images_both_questions_about_one_follow_each_other(answers, tmp_
         ValueError, match="line 1 states no image, and asks with the next response not what the"
     ):
         halluscope.score("mme", file, QUESTIONS)
+
+
+@needs_upstream
+def test_an_images_number_may_stand_without_its_ending(answers, tmp_path):
+    lines = []
+    for (_, image, _), (row, text) in answers.items():
+        lines.append({"image_id": image, "question": row["question"], "response": text})
+    file = write_lines(tmp_path / "mine.jsonl", lines)
+    result = halluscope.score("mme", file, QUESTIONS)
+    for subtask, score in by_plain_code(answers).items():
+        assert result[f"score/{subtask}"] == pytest.approx(score)
+
+
+@needs_upstream
+def test_a_table_with_a_header_is_no_list_of_answers(answers, tmp_path):
+    """pandas' to_csv with tabs, named .txt: its header was taken for a response."""
+    lines = ["image\tquestion\tanswer\tprediction"]
+    for row, text in answers.values():
+        lines.append("\t".join([row["image"], row["question"], row["answer"], text]))
+    for name, content in (("mine.txt", lines), ("mine.tsv", lines), ("list.txt", lines[1:])):
+        (tmp_path / name).write_text("\n".join(content))
+    with pytest.raises(ValueError, match=r"mine\.txt, line 1 is not JSON.* or name a table \.csv, \.tsv"):
+        halluscope.score("mme", tmp_path / "mine.txt", QUESTIONS)
+    table = halluscope.score("mme", tmp_path / "mine.tsv", QUESTIONS)
+    assert table == halluscope.score("mme", {"mine": tmp_path / "list.txt"}, QUESTIONS)["mine"]
+
+
+@needs_upstream
+def test_a_folder_of_text_files_is_no_dataset():
+    with pytest.raises(ValueError, match=r"LaVIN cannot be loaded as a dataset \(its columns are text\)"):
+        halluscope.score("mme", UPSTREAM / "LaVIN", UPSTREAM / "LaVIN")
 
 
 @needs_upstream

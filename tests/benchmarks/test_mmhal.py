@@ -130,6 +130,8 @@ def test_an_empty_reply_is_a_zero_where_the_script_reads_it(serve, ran, tmp_path
         ("Rating: 5. The response says Rating: 6.", None),
         ("Rating: 4-5", None),
         ("Rating: 4 to 5", None),
+        ("Rating: 4 out of 5", None),
+        ("Rating: 4 out of 6", 4),
         ("Rating: 5 -> 2", None),
         ("Rating: 4, 5\nIt is right.", None),
         ("Rating: 3, 2 objects are not there", 3),

@@ -90,6 +90,17 @@ def test_published_files_find_their_rows(upstream, wild, dataset, file, hallucin
     assert inspect(wild / file).benchmarks == ["object_halbench"]
 
 
+def test_descriptions_of_other_images_and_refusals_are_told(upstream, wild, dataset):
+    lines = (wild / "beam_search_objhal_bench_answer.jsonl").read_text().splitlines()
+    texts = [json.loads(line)["answer"] for line in lines]
+    options = {"synonyms": upstream / "object_halbench/synonyms_refine.txt", "bootstrap": 0}
+    with pytest.warns(UserWarning, match="clearly better in another order"):
+        halluscope.score("object_halbench", sorted(texts), dataset, **options)
+    refused = texts[:250] + ["I can't help with that."] * 50
+    with pytest.warns(UserWarning, match="5[0-9] of 300 responses name none of the benchmark's objects"):
+        halluscope.score("object_halbench", refused, dataset, **options)
+
+
 def test_each_word_of_the_refined_list_is_a_name_of_its_class(upstream):
     file = upstream / "object_halbench/synonyms_refine.txt"
     class_of = synonyms.load(file, known=LISTS).class_of
@@ -194,6 +205,35 @@ def test_scores_are_those_of_the_authors_loop(pairs):
             assert result[score] == pytest.approx(part / whole)
         else:
             assert result[score] != result[score]
+
+
+# Names in files
+
+
+def scored_by(tmp_path, objects, **more):
+    """Score five responses by a file of names."""
+    images = rows([["dog"], ["cat"], ["person", "cup"], ["dog"], ["cat"]])
+    dataset = write_lines(tmp_path / "rows.jsonl", images)
+    texts = [{"image_id": row["image_id"], "response": f"Text {row['image_id']}"} for row in images]
+    mine = write_lines(tmp_path / "mine.jsonl", texts)
+    named = [
+        {"image_id": row["image_id"], "objects": names} for row, names in zip(images, objects, strict=True)
+    ]
+    names = write_lines(tmp_path / "names.jsonl", [row | more for row in named])
+    return halluscope.score("object_halbench", mine, dataset, objects=names, synonyms="names", bootstrap=0)
+
+
+def test_right_answers_in_place_of_names_are_told(tmp_path):
+    """A dataset's rows have the columns of a file of names."""
+    with pytest.warns(UserWarning, match="5 of the 5 rows of .* are these the right answers"):
+        result = scored_by(tmp_path, [["dog"], ["cat"], ["cup", "person"], ["dog"], ["cat"]])
+    assert result["chair_s"] == 0
+
+
+def test_names_of_another_models_responses_are_told(tmp_path):
+    with pytest.warns(UserWarning, match="4 of the 5 texts under response in .* are not the responses"):
+        result = scored_by(tmp_path, [["dog"]] * 5, response="Text 2")
+    assert result["chair_s"] == 3 / 5
 
 
 # Language models

@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from datasets import load_dataset
 
+import halluscope
 from halluscope import cli
 from halluscope.benchmarks.pope import build as building
 from halluscope.benchmarks.pope.build import irregular
 from halluscope.benchmarks.pope.metric import compute
-from halluscope.benchmarks.pope.rows import SAMPLINGS, read_all, read_official, unique_questions
+from halluscope.benchmarks.pope.rows import SAMPLINGS, load, read_all, read_official, unique_questions
 from halluscope.errors import BuildError, WithoutEffect
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reading import coco
@@ -236,6 +238,47 @@ def test_published_questions_are_known_whatever_their_file_is_called(upstream, t
         assert {question.sampling for question in read} == {sampling}
 
 
+def question(number: int, **more: Any) -> dict[str, Any]:
+    row = {"question_id": number, "image": f"a_{number}.jpg", "label": "yes"}
+    return row | {"text": f"Is there a thing {number} in the image?"} | more
+
+
+@pytest.mark.parametrize(
+    ("name", "sampling"),
+    [
+        ("my_popular.json", "popular"),
+        ("MINE-Popular500.json", "popular"),
+        ("random_popular_adversarial.json", ""),
+        ("randomly_drawn.json", ""),
+    ],
+)
+def test_a_sampling_that_the_name_of_a_file_tells(tmp_path, name, sampling):
+    file = write_lines(tmp_path / name, [question(1), question(2)])
+    assert {row.sampling for row in read_official(file, name)} == {sampling}
+
+
+def test_a_sampling_that_a_column_tells(tmp_path):
+    for column in ("sampling", "category"):
+        rows = [question(1, **{column: sampling}) for sampling in SAMPLINGS]
+        read = read_official(write_lines(tmp_path / "mine.jsonl", rows), "mine.jsonl")
+        assert [row.sampling for row in read] == [*SAMPLINGS]
+    file = write_lines(tmp_path / "mine.jsonl", [question(1), question(1)])
+    with pytest.raises(
+        BuildError, match="or once in each sampling .random, .*, which a column `category` names"
+    ):
+        read_official(file, "mine.jsonl")
+
+
+def test_another_version_that_says_whose_answers_and_which_form_it_has(upstream, tmp_path):
+    """RePOPE's questions, of which those that it leaves out are still known; and a parallel form."""
+    file = upstream / "repope" / "coco_repope_random.json"
+    out = builder.build(file, out=tmp_path / "corrected")
+    assert load([str(out)]) == load([str(file)])
+    written = write_lines(tmp_path / "form.jsonl", [question(1, object="thing", form="mine")])
+    out = builder.build(written, out=tmp_path / "form")
+    assert [row.form for row in load([str(out)])] == ["mine"]
+
+
 # Files with a built dataset's columns
 
 
@@ -277,6 +320,16 @@ def test_a_row_of_a_built_dataset_that_cannot_be_read(tmp_path, change, message)
         read_official(write_lines(tmp_path / "mine.jsonl", rows), "mine.jsonl")
     with pytest.raises(ValueError, match=rf"references\[2\]: {message}"):
         read_all(rows)
+
+
+@pytest.mark.parametrize("yes", ["Yes ", True, 1, 1.0])
+def test_a_built_datasets_answers_may_be_truth_values(yes, tmp_path):
+    rows = built_rows()
+    no = "No" if isinstance(yes, str) else type(yes)(0)
+    table = pd.DataFrame(rows).assign(answer=[yes, no, yes, no])
+    table.to_parquet(tmp_path / "rows.parquet")
+    result = halluscope.score("pope", dict.fromkeys("0123", "Yes"), tmp_path / "rows.parquet", bootstrap=0)
+    assert result["accuracy"] == 0.5 and result["recall"] == 1
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 """Verdicts that a user gives as a judge's texts are read by the rule that is named; numbers are read by none."""
 
 import json
+import warnings
 
 import pytest
 
+import halluscope
 from halluscope import cli, registry
 from halluscope.signature import keys_of
 from tests.test_contract import example
@@ -13,6 +15,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.* texts in .* have no readable verdict"),
     pytest.mark.filterwarnings("ignore:.* texts in .* begin with no verdict"),
     pytest.mark.filterwarnings("ignore:.* holds chat completions without ids"),
+    pytest.mark.filterwarnings("ignore:.* chat completions in .* were cut off"),
+    pytest.mark.filterwarnings("ignore:.* are not the responses that are scored"),
 ]
 
 TEMPLATE = "wild/RLHF-V__RLHF-V/eval__data__mmhal-bench_answer_template.json"
@@ -182,6 +186,144 @@ def test_completions_that_are_not_one_for_each_question(asked, capsys, row, mess
     assert message in capsys.readouterr().err
 
 
+def write(folder, rows):
+    file = folder / "judged.json"
+    file.write_text(json.dumps(rows))
+    return file
+
+
+def refused(folder, capsys, rows):
+    """The message about a file of ratings that is refused."""
+    given = ["--ratings", write(folder, rows)]
+    assert score_mmhal(folder / "mine.json", folder / "questions.json", *given) == 2
+    return capsys.readouterr().err
+
+
+def batch(number, body, **more):
+    """A row of a batch's output, whose request is called after its question."""
+    response = {"status_code": 200, "body": body}
+    return {
+        "id": f"batch_req_{number}",
+        "custom_id": str(number),
+        "response": response,
+        "error": None,
+        **more,
+    }
+
+
+RATED = [6, 6, 0, 0]
+
+
+def test_a_batchs_output_is_taken_by_its_requests(asked, capsys):
+    """OpenAI writes it in any order; each line has an id of its own, and so has the completion in it."""
+    rows = [batch(number, completion(f"Rating: {RATED[number]}", id="chatcmpl-7")) for number in (2, 0, 3, 1)]
+    result = scored(asked, capsys, "--ratings", write(asked, rows))
+    assert (result["rating/attribute"], result["rating/counting"]) == (6, 0)
+    flat = [row["response"]["body"] | {"custom_id": row["custom_id"]} for row in rows]
+    assert scored(asked, capsys, "--ratings", write(asked, flat))["rating/attribute"] == 6
+
+
+def test_a_batch_whose_requests_are_not_called_after_questions(asked, capsys):
+    rows = [batch(number, completion("Rating: 6"), custom_id=f"request-{number}") for number in range(4)]
+    assert "the custom_id 'request-0' is not among the 4 questions" in refused(asked, capsys, rows)
+
+
+def test_a_request_of_a_batch_that_failed(asked, capsys):
+    rows = [batch(number, completion("Rating: 6")) for number in range(4)]
+    rows[2]["response"] = {"status_code": 429, "body": {"error": {"message": "Too many requests"}}}
+    message = refused(asked, capsys, rows)
+    assert "entry 3" in message and "null for a response that could not be judged" in message
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_several_choices_are_refused(asked, capsys, named):
+    rows = [completion("Rating: 6") for _ in range(4)]
+    rows[1]["choices"] *= 2
+    if named:
+        rows = [row | {"question_id": number} for number, row in enumerate(rows)]
+    assert "entry 2 is a chat completion with 2 choices" in refused(asked, capsys, rows)
+    with pytest.raises(ValueError, match=r"ratings\[1\] is a chat completion with 2 choices"):
+        registry.benchmark("mmhal").compute([""] * 4, mmhal_rows(4), ratings=rows)
+
+
+def test_completions_that_were_cut_off_are_told(asked, capsys):
+    rows = [completion("Rating: 6", question_id=number) for number in range(4)]
+    for row, end in zip(rows, ["stop", "length", None, "content_filter"], strict=True):
+        row["choices"][0]["finish_reason"] = end
+    told = r"2 of the 4 chat completions in .* were cut off \(finish_reason content_filter: 1, length: 1\)"
+    with pytest.warns(UserWarning, match=told):
+        registry.benchmark("mmhal").compute([""] * 4, mmhal_rows(4), ratings=rows)
+    assert scored(asked, capsys, "--ratings", write(asked, rows))["rating"] == 6
+
+
+# What stands beside a verdict
+
+
+def ratings(*more):
+    return [{"id": number, "rating": RATED[number]} | of_row for number, of_row in enumerate(more)]
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        (
+            "question",
+            [f"What about thing {number}?" for number in (1, 0, 2, 3)],
+            "the question 'What about thing 1?'",
+        ),
+        ("image", [f"images/{number}_o.jpg" for number in (9, 1, 2, 3)], "the image 'images/9_o.jpg'"),
+    ],
+)
+def test_a_verdict_on_another_question_is_refused(asked, capsys, column, values, message):
+    """Its id was counted anew in another order, say."""
+    given = ratings(*({column: value} for value in values))
+    assert message in refused(asked, capsys, given)
+    with pytest.raises(ValueError, match="expected verdicts on the scored questions"):
+        registry.benchmark("mmhal").compute([""] * 4, mmhal_rows(4), ratings=given)
+
+
+def test_a_verdict_that_repeats_its_question_is_taken(asked, capsys):
+    """With words around it, and other spaces."""
+    given = ratings(*({"question": f"Question: What  about thing {number}?\nAnswer:"} for number in range(4)))
+    assert scored(asked, capsys, "--ratings", write(asked, given))["rating"] == 3
+
+
+def test_rows_in_python_are_in_the_order_of_the_questions():
+    given = ratings({}, {}, {}, {})
+    with pytest.raises(ValueError, match=r"ratings\[0\] has the id 3, but the row there has 0"):
+        registry.benchmark("mmhal").compute([""] * 4, mmhal_rows(4), ratings=given[::-1])
+
+
+@pytest.mark.parametrize("column", ["response", "model_answer"])
+def test_verdicts_on_another_models_responses_are_told(asked, capsys, column):
+    other = ratings(*({column: f"Text {number % 2}"} for number in range(4)))
+    with pytest.warns(
+        UserWarning, match=rf"2 of the 4 texts under {column} in .*judged\.json are not the responses"
+    ):
+        scored(asked, capsys, "--ratings", write(asked, other))
+    texts = [f"Text {number}" for number in range(4)]
+    with pytest.warns(UserWarning, match=f"2 of the 4 texts under {column} in ratings are not the responses"):
+        registry.benchmark("mmhal").compute(texts, mmhal_rows(4), ratings=other)
+
+
+def test_verdicts_beside_their_responses_are_not_told(asked, capsys):
+    """Whatever the spaces, and without a thought that the response begins with."""
+    same = ratings(*({"response": f"Text  {number}"} for number in range(4)))
+    texts = [f"<think>A dog?</think>Text {number}" for number in range(4)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", ".* questions are scored")
+        scored(asked, capsys, "--ratings", write(asked, same))
+        registry.benchmark("mmhal").compute(texts, mmhal_rows(4), ratings=same)
+
+
+@pytest.mark.parametrize("value", ["judged.json", {"a": [1] * 4, "b": [2] * 4}, {1, 2}])
+def test_one_value_of_ratings_for_two_models(asked, value):
+    responses = {"a": ["A dog."] * 4, "b": ["A cat."] * 4}
+    with pytest.raises(ValueError, match="expected a list with a value for each of the 2 files"):
+        halluscope.score("mmhal", responses, str(asked / "questions.json"), ratings=value)
+
+
 def test_texts_beside_numbers():
     """A row in numbers is taken as it is; a bare text beside bare numbers is a mistake."""
     compute = registry.benchmark("mmhal").compute
@@ -263,3 +405,14 @@ def test_hallusionbenchs_texts():
         assert keys_of(result["signature"])["same"] == "given"
     with pytest.raises(ValueError, match="reading is 'official'.*leave reading out"):
         compute(predictions, references, correctness=[1] * count, same=same, reading="official")
+
+
+def test_a_thought_is_no_part_of_hallusionbenchs_texts():
+    """By the authors' rule "incorrect" anywhere counts."""
+    predictions, references, _ = example(registry.benchmark("hallusionbench"))
+    compute = registry.benchmark("hallusionbench").compute
+    count = len(predictions)
+    texts = ["<think>Or is it incorrect?</think>Correct"] * count
+    for options in ({}, {"reading": "official"}):
+        result = compute(predictions, references, correctness=texts, same=[1] * count, **options)
+        assert (result["aAcc"], result["unread"]) == (1, 0)

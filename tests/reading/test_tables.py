@@ -77,6 +77,7 @@ def test_what_has_no_text_in_an_object_of_ids(tmp_path):
         ('{"a": ' * 100_000, "line 1 is not JSON"),
         (b'{"7": "caf\xe9"}', r"a\.json is not in UTF-8, or is cut off: .*Save it as UTF-8"),
         ('{"7": ""}'.encode("utf-16"), "is in UTF-16; expected UTF-8"),
+        (b"ARROW1\0\0\xff", "is an Arrow or a Feather file; expected Parquet, or text. Save it as Parquet"),
         (gzip.compress(b'{"7": ""}', mtime=0), r"is packed by gzip, .*Let its name end in \.gz"),
         (b"PK\x03\x04\xff", r"is a zip, or a workbook; expected text\. Unpack it"),
         (b"PAR1\xff", r"is a Parquet file, .*Let its name end in \.parquet"),
@@ -108,6 +109,14 @@ def test_what_csv_quotes(separator, end, tmp_path):
     lines = [["image_id", "response"], ["7", text], ["9", '"']]
     got = found(tmp_path / "a.csv", "\ufeff" + table(lines, separator, end))
     assert got == [{"image_id": "7", "response": text}, {"image_id": "9", "response": '"'}]
+
+
+def test_tables_that_were_joined_line_by_line(tmp_path):
+    """As by `cat part*.csv`: a header among the rows is no row."""
+    header = ["image_id", "response"]
+    lines = [header, ["7", "A dog."], header, ["9", ""], header]
+    assert found(tmp_path / "joined.csv", table(lines)) == ROWS
+    assert places(tmp_path / "joined.csv") == [", row 1", ", row 3"]
 
 
 def test_rows_without_any_cell_at_the_end_of_a_table(tmp_path):

@@ -285,3 +285,56 @@ def test_a_refusal_names_the_first_contradiction(dataset):
     first = r"The nearest is sampling popular.* in responses\[4\]: 'Is there a red cup in the image\?' about image 99"
     with pytest.raises(ValueError, match=first):
         halluscope.score("pope", responses, dataset)
+
+
+def test_an_object_is_compared_where_no_question_is_stated(dataset):
+    """As of scripts that keep the image and the object: images in the dataset's order, their objects in another."""
+    rows = []
+    for place, (image, thing) in enumerate(of_images(THINGS["random"])):
+        rows.append({"image": image, "object": thing.replace(" ", "_"), "response": SAID[place % 2]})
+    options = {"sampling": "random", "bootstrap": 0}
+    assert halluscope.score("pope", rows, dataset, **options)["accuracy"] == 1
+    rows[:2] = rows[1::-1]
+    with pytest.raises(
+        ValueError, match="has the object 'red_car', but its row in the dataset has 'red dog'"
+    ):
+        halluscope.score("pope", rows, dataset, **options)
+    # beside its question, an object may be any
+    for row, (_, thing) in zip(rows, of_images(THINGS["random"]), strict=True):
+        row["question"] = question(thing)
+    assert halluscope.score("pope", rows, dataset, **options)["rows"] == 18
+
+
+@pytest.mark.parametrize("orient", ["split", "columns", "index"])
+def test_the_index_that_pandas_writes_beside_rows_in_another_order(dataset, orient, tmp_path):
+    """It has no name there; before, rows of "split" were matched by their order, and those of "columns" refused."""
+    import pandas as pd
+
+    rows = [
+        {"question_id": row["question_id"], "response": row["text"], "note": "-"} for row in said("random")
+    ]
+    table = pd.DataFrame(rows).set_index("question_id")
+    file = tmp_path / "responses.json"
+    options = {"sampling": "random", "bootstrap": 0}
+    for order in (table, table.iloc[::-1], table.sample(frac=1, random_state=1)):
+        order.to_json(file, orient=orient)
+        assert halluscope.score("pope", str(file), dataset, **options)["accuracy"] == 1
+    # a row's number in a table, which is no id where rows have their own
+    order.reset_index().sample(frac=1, random_state=2).to_json(file, orient=orient)
+    assert halluscope.score("pope", str(file), dataset, **options)["accuracy"] == 1
+
+
+def test_some_questions_that_are_asked_about_several_images(tmp_path, capsys):
+    """Only their order tells the images: responses about the second image are matched to the first, so it is said."""
+    same = [(image, thing) for image in IMAGES for thing in ("dog", "cat")]
+    file = questions_file(tmp_path / "coco_pope_random.json", same)
+    rows = [
+        {"question": question(thing), "response": SAID[place]} for place, (_, thing) in enumerate(same[2:4])
+    ]
+    path = tmp_path / "some.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert cli.main(["score", "pope", "--responses", str(path), "--dataset", file, "--partial"]) == 0
+    assert (
+        "state no image, so they are matched by their questions, in the dataset's order"
+        in capsys.readouterr().err
+    )

@@ -254,3 +254,22 @@ def test_earlier_turns_of_a_chat_are_said_to_be_ignored(dataset, tmp_path, capsy
         cli.main(["score", "pope", "--responses", str(file), "--dataset", dataset, "--bootstrap", "0"]) == 0
     )
     assert "60 are the last of several responses in a chat" in capsys.readouterr().err
+
+
+def test_right_answers_of_other_rows_that_are_all_alike(tmp_path):
+    """Responses about present objects alone, which would be matched to rows about absent ones, that come first."""
+    questions = sorted(question_rows(), key=lambda row: row["label"])
+    for row in questions:
+        row["text"] = "Is there a thing in the image?"
+    file = tmp_path / "coco_pope_random.json"
+    file.write_text("\n".join(map(json.dumps, questions)))
+    for label in ("no", "yes"):
+        responses = [
+            {"question": row["text"], "label": label, "pred": "Yes" if n else "No"}
+            for n, row in enumerate(questions[:35])
+        ]
+        if label == "no":
+            assert accuracy(responses, str(file), limit=35)[0] == pytest.approx(1 / 35)
+            continue
+        with pytest.raises(ValueError, match="the column label holds right answers, but to other rows"):
+            accuracy(responses, str(file), limit=35)

@@ -214,6 +214,53 @@ def test_lmms_evals_short_samples(pope, tmp_path):
         halluscope.score("pope", str(tmp_path / "samples.jsonl"), pope, bootstrap=0)
 
 
+@pytest.mark.parametrize("write", [str.lower, str.title, str.upper])
+def test_the_name_of_a_part_tells_its_sampling_in_any_case(write, pope, tmp_path):
+    """The samplings share their ids, so without it the parts are taken in the dataset's order."""
+    parts = []
+    expected = {}
+    for number, sampling in enumerate(THINGS):
+        responses = []
+        for line in Path(pope[number]).read_text().splitlines():
+            row = json.loads(line)
+            answer = row["label"] if number == 0 else {"yes": "no", "no": "yes"}[row["label"]]
+            responses.append(json.dumps({"question_id": row["question_id"], "response": answer}))
+        part = tmp_path / f"{write(f'pope_{sampling}')}.jsonl"
+        part.write_text("\n".join(responses))
+        parts.append(str(part))
+        expected[sampling] = float(number == 0)
+    named = "mine=" + ",".join(reversed(parts))
+    result = halluscope.score("pope", named, pope, bootstrap=0)
+    assert {sampling: result[f"accuracy/{sampling}"] for sampling in THINGS} == expected
+
+
+@pytest.mark.parametrize("column", ["category", "sampling", "Split", "file"])
+@pytest.mark.parametrize("write", [str, str.title, str.upper, "coco_pope_{}.json".format])
+def test_a_column_tells_the_sampling_in_any_case_and_within_a_name(column, write, pope):
+    """Where only the first sampling is answered right; the responses are in another order than the dataset's."""
+    responses = []
+    for number, sampling in reversed(list(enumerate(THINGS))):
+        for line in Path(pope[number]).read_text().splitlines():
+            row = json.loads(line)
+            answer = row["label"] if number == 0 else {"yes": "no", "no": "yes"}[row["label"]]
+            responses.append({"question_id": row["question_id"], column: write(sampling), "response": answer})
+    result = halluscope.score("pope", responses, pope, bootstrap=0)
+    assert [result[f"accuracy/{sampling}"] for sampling in THINGS] == [1.0, 0.0]
+    assert result["matched"] == "question_id and sampling"
+
+
+def test_one_word_in_all_rows_is_no_sampling(pope):
+    """An LVLM's name may hold such a word: it does not choose among samplings."""
+    rows = [json.loads(line) for line in Path(pope[1]).read_text().splitlines()]
+    responses = []
+    for row in rows:
+        responses.append({"question_id": row["question_id"], "run": "random-init", "response": row["label"]})
+    with pytest.raises(ValueError, match="Choose one config or sampling"):
+        halluscope.score("pope", responses, pope, bootstrap=0)
+    result = halluscope.score("pope", responses, pope, sampling="popular", bootstrap=0)
+    assert result["accuracy"] == 1
+
+
 def test_two_text_columns(tmp_path, labels):
     rows = [{"image_id": 7, "response_64": "A dog."}, {"image_id": 9, "said": "A car and a cat."}]
     (tmp_path / "r.json").write_text(json.dumps(rows))
@@ -229,3 +276,17 @@ def test_two_text_columns(tmp_path, labels):
         f"score throne --judges lexical --json --responses {tmp_path / 'r.json'} --dataset {labels}".split()
     )
     assert cli.main([*words, "--text-column", *columns]) == 0
+
+
+def test_two_text_columns_of_a_table(tmp_path, labels):
+    lines = ["image_id,response_64,said", "7,A dog.,", "9,,A car and a cat."]
+    (tmp_path / "r.csv").write_text("\n".join(lines))
+    result = halluscope.score(
+        "throne",
+        str(tmp_path / "r.csv"),
+        labels,
+        judges="lexical",
+        text_column=["response_64", "said"],
+    )
+    assert result["precision_all"] == pytest.approx(2 / 3)
+    assert result["mean_words"] == 3.5

@@ -236,6 +236,63 @@ def test_free_texts_that_are_right_in_half_of_the_rows_are_right_answers(tmp_pat
     assert digest("haloquest", rows, dataset, judge="none") == expected
 
 
+# Two columns of descriptions
+
+DESCRIPTIONS = [f"A dog runs {number} miles." for number in range(40)]
+OTHERS = [f"Cats sleep on sofa {number}." for number in range(40)]
+
+
+def told_of_descriptions(tmp_path, **columns):
+    """Return what is said of descriptions of 40 pictures of dogs, whose scores are checked."""
+    dataset = tmp_path / "labels.json"
+    dataset.write_text(json.dumps({str(number): ["dog"] for number in range(40)}))
+    rows = []
+    for number in range(40):
+        rows.append({"image_id": number} | {name: texts[number] for name, texts in columns.items()})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = halluscope.score("throne", rows, str(dataset), judges="lexical", bootstrap=0)
+    assert (result["recall_all"], result["precision_all"]) == (1.0, 1.0)
+    return " ".join(str(warning.message) for warning in caught)
+
+
+@pytest.mark.parametrize(
+    ("column", "other"),
+    [("response", "response_vcd"), ("output", "raw_output"), ("prediction", "ours"), ("response", "refined")],
+)
+def test_other_descriptions_beside_those_that_are_taken_are_told(tmp_path, column, other):
+    told = told_of_descriptions(tmp_path, **{column: DESCRIPTIONS, other: OTHERS})
+    assert f"'{column}'; '{other}' has another text in 40 of 40 rows" in told
+    assert f"--text-column {other} " in told
+
+
+def test_a_response_that_was_taken_out_of_another_is_told(tmp_path):
+    raw = [f"USER: Describe it. ASSISTANT: {text}" for text in DESCRIPTIONS]
+    told = told_of_descriptions(tmp_path, output=raw, answer=DESCRIPTIONS)
+    assert "'answer' has another text in 40 of 40 rows" in told
+
+
+BESIDE = {
+    "reasoning": OTHERS,
+    "thinking": OTHERS,
+    "caption": OTHERS,  # people's
+    "human_caption": OTHERS,
+    "judge_output": OTHERS,
+    "raw_output": [f"<think>A cat?</think>{text}</s>" for text in DESCRIPTIONS],
+    "dialog": [f"USER: Describe it. ASSISTANT: {text}" for text in DESCRIPTIONS],
+    "asked": [f"<img>val/{number}.jpg</img> Describe the image in detail." for number in range(40)],
+    "answer_key": [f"{number}.jpg, in a folder" for number in range(40)],
+    "output_list": [f"['cat', 'sofa', 'thing {number}']" for number in range(40)],
+    "answered": [f"2026-01-{number % 28 + 1} 10:{number}" for number in range(40)],
+    "completion_state": ["It ended by itself.", "It was cut at the limit."] * 20,
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_what_else_stands_beside_descriptions_is_no_other_response(tmp_path, name):
+    assert "another text" not in told_of_descriptions(tmp_path, response=DESCRIPTIONS, **{name: BESIDE[name]})
+
+
 # Prompts
 
 PROMPTS = ["{}", "{} Please answer yes or no.", "USER: <image>\n{}\nAnswer with a single word. ASSISTANT:"]

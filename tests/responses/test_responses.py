@@ -207,9 +207,10 @@ def test_an_address_of_another_image_is_refused(image, tmp_path):
         halluscope.score("mmhal", rows, dataset, judge="none")
 
 
-def test_a_file_whose_name_says_another_sampling_is_doubted(beside, tmp_path):
+@pytest.mark.parametrize("name", ["mine_popular", "LLaVA-Popular"])
+def test_a_file_whose_name_says_another_sampling_is_doubted(name, beside, tmp_path):
     beside({})
-    file = tmp_path / "mine_popular.jsonl"
+    file = tmp_path / f"{name}.jsonl"
     file.write_text('{"question_id": 1, "response": "Yes"}\n{"question_id": 2, "response": "No"}')
     with pytest.warns(UserWarning, match="its name says popular, but the sampling of the dataset is random"):
         halluscope.score("pope", file, str(tmp_path / "coco_pope_random.json"), bootstrap=0)
@@ -283,6 +284,8 @@ def test_texts_without_a_mark_where_the_chat_template_begins_the_thought_are_war
         ("a bus</think>a cat</think>A dog.", "A dog."),
         ("<think>a <think>b</think>c</think>A dog.", "A dog."),
         ("<think>a bus</reasoning>A dog.", "A dog."),
+        ("<SUMMARY>a bus</SUMMARY><CAPTION>a cat</CAPTION>\n<CONCLUSION> A dog. </CONCLUSION>", "A dog."),
+        ("<SUMMARY>a bus</SUMMARY><REASONING>a cat", ""),
         ("<think>a bus", ""),
         ("<think>a</think>A dog. <think>But", ""),
         ("a bus</think>A dog. [THINK]But", ""),

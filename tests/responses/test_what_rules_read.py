@@ -74,6 +74,8 @@ def test_strict_reads_letters_in_the_same_ways(way):
         "No\n\nYes, there is a dog.",
         "The dog has **no** tail.",
         "No\nQuestion: Is there a cat?\nAnswer: Yes",
+        "None",  # what Python writes for a response that was never given
+        "None.\n",
     ],
 )
 def test_what_says_neither_yes_nor_no_stays_unread(response):
@@ -316,6 +318,20 @@ def test_right_answers_in_any_form():
     for labels in [*plain, *arrays, tensor, tensor.bool(), tensor.float(), list(tensor), *series]:
         result = POPE(["Yes", "No", "Yes", "Yes"], labels)
         assert (result["accuracy"], result["precision"], result["recall"]) == (3 / 4, 2 / 3, 1)
+
+
+def test_columns_of_pandas_in_different_orders():
+    """They are paired by position, as lists are; an index that says otherwise is no accident."""
+    pandas = pytest.importorskip("pandas")
+    labels = pandas.Series(TEXTS, index=[7, 8, 9, 10])
+    responses = pandas.Series(["Yes", "No", "No", "Yes"], index=labels.index)
+    compute = halluscope.get_benchmark("pope").compute
+    for order in (labels.index, [10, 9, 8, 7]):
+        assert compute(responses.loc[order], labels.loc[order])["accuracy"] == 1
+    with pytest.raises(ValueError, match="the same index in different orders"):
+        compute(responses.sort_index(ascending=False), labels)
+    other = responses.reset_index(drop=True).iloc[::-1]
+    assert compute(other, labels)["accuracy"] == 1, "another index says nothing"
 
 
 @pytest.mark.parametrize("no", ["No", False, np.int64(0)])

@@ -83,3 +83,10 @@ def test_a_combined_metric_leaves_options_to_those_that_have_them():
     with pytest.raises(ValueError, match="no option 'normalize'"):
         pope.compute(predictions=["Yes"], references=["yes"], normalize=True)
     assert halluscope.get_benchmark("pope").keywords.isdisjoint({"normalize", "ids"})
+
+
+def test_what_else_is_given_about_responses_is_not_put_into_order(rng):
+    given = {"predictions": ["A dog.", "A cat."], "references": [["cat"], ["dog"]], "ids": ([1, 2], [2, 1])}
+    votes = rng.integers(0, 2, (2, 80, 3, 3))
+    with pytest.raises(ValueError, match="ids and votes are given; expected one of them, .* leave ids out"):
+        halluscope.get_benchmark("throne").compute(**given, votes=votes)

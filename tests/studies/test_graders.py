@@ -299,6 +299,26 @@ def test_marks_of_both(runs, certified, json_of):
     assert "two.certificate was not used: it is about none of these runs" in found["doubts"][-1]
 
 
+def test_a_score_that_one_of_two_judges_never_gives(sheet_of, json_of, ran, tmp_path):
+    """One judge of HQH counts extra claims, the other does not: what both give is corrected."""
+    (row, *_) = read_rows(str(small_datasets.build("hqh", tmp_path)))
+    runs = []
+    certificates = []
+    for name, claims in (("one", (0, 2)), ("two", (None, None))):
+        verdicts = [
+            {"correct": True, "extra_claims": claims[0]},
+            {"correct": False, "extra_claims": claims[1]},
+        ]
+        run = scored(tmp_path, name, 70, row, "hqh", verdicts)
+        marked = mark(sheet_of(run, QUESTIONS), lambda row: YES_MARK if row["class"] == "correct" else "0")
+        certificate = tmp_path / f"{name}.certificate"
+        ran("study", "certify", marked, "--run", run, "--out", certificate)
+        runs.append(run)
+        certificates.append(certificate)
+    found = json_of("study", "certify", *runs, "--certificate", *certificates, "--bootstrap", "40")
+    assert {row["score"] for row in found["scores"]} == {"main_hal"}
+
+
 def test_more_marks_settle_a_difference(sheet_of, json_of, ran, tmp_path):
     """The judge calls 70 and 58 right, people 60 and 48; first half of the responses are marked, then all."""
     (row, *_) = read_rows(str(small_datasets.build("haloquest", tmp_path)))

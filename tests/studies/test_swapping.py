@@ -71,6 +71,25 @@ def test_a_model_without_a_score_has_no_rank(tmp_path, judged, json_of):
     assert [row["values"][1] for row in found["scores"] if row["model"] == "c"] == [None]
 
 
+def test_rows_without_a_verdict_of_one_judge_are_told(tmp_path, dataset, judged, ran, json_of):
+    """The judges agree on what both judged; the second one's score is of fewer rows."""
+    count = len(read_rows(dataset))
+    right = {"correct": True, "extra_claims": 0}
+    judged("old", "a", [0])
+    file = tmp_path / "a.jsonl"
+    ratings = [None] + [right] * (count - 1)
+    halluscope.score("hqh", file, dataset, out=tmp_path / "new", ratings=ratings, bootstrap=20)
+    command = ["study", "swap", tmp_path / "old" / "a", tmp_path / "new", "--scores", "main_hal"]
+    by_judge = {"a, judge 1": count, "a, judge 2": count - 1}
+    assert json_of(*command)["unlike_rows"] == [{"main_hal": by_judge}]
+    told = f"main_hal is not of the same rows: {count} rows of a, judge 1, {count - 1} rows of a, judge 2"
+    assert told in ran(*command).out
+    compared = ran("compare", tmp_path / "old" / "a", tmp_path / "new", "--scores", "main_hal")
+    assert "main_hal is not of the same rows" in compared.out
+    same = ("study", "swap", tmp_path / "old" / "a", judged("same", "a", [0, 1]), "--scores", "main_hal")
+    assert json_of(*same)["unlike_rows"] == [{}]
+
+
 def test_equal_rankings_have_no_interval_without_a_width(tmp_path, judged, ran, json_of):
     """Both judges find only the second model wrong, in most responses."""
     for judge in ("old", "new"):

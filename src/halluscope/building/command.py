@@ -8,8 +8,8 @@ from typing import Any
 from halluscope.building.output import Order
 from halluscope.building.spec import Spec, load
 from halluscope.errors import BuildError, HalluscopeError
-from halluscope.options import Option, check
-from halluscope.validation import flags, listed, whole, word
+from halluscope.options import Option, Rule, check, check_value
+from halluscope.validation import flags
 
 # The fields of `Order` that are about a column `image`, and --no-images
 OF_IMAGES = ("images", "with_images", "no_images", "only_images_present")
@@ -44,7 +44,7 @@ class Builder:
         self._check_names(options, images, no_images)
         for option in self.options:
             if options.get(option.name) is not None:
-                _check_value(option, options[option.name])
+                check_value(option.name, options[option.name], Rule(option))
         flags(no_images=no_images)
         if no_images:
             options["with_images"] = False
@@ -71,16 +71,3 @@ class Builder:
                 names.append("no_images")
         known += [option.name for option in self.options]
         check(names, known, f"the builder of {self.name}")
-
-
-def _check_value(option: Option, value: Any) -> None:
-    """Check the value of a builder's own option."""
-    if option.flag:
-        flags(**{option.name: value})
-    elif option.choices and option.many:
-        for entry in listed(option.name, value, f"a list of some of {', '.join(option.choices)}"):
-            word(option.name, entry, option.choices)
-    elif option.choices:
-        word(option.name, value, option.choices)
-    elif option.type is int:
-        whole(option.name, value)

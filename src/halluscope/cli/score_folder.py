@@ -20,6 +20,7 @@ from halluscope.inspection.inspecting import DATASET, JUDGE, RESPONSES, VERDICTS
 from halluscope.inspection.printed import letters
 from halluscope.judging.verdicts import RUN
 from halluscope.responses import answer_lists
+from halluscope.responses.names import only_one_in
 from halluscope.sanitize import one_line, short_repr, typed
 from halluscope.terminal import say, tell, tell_error
 
@@ -263,7 +264,7 @@ def models_of(group: Group) -> list[Model]:
     models = []
     in_parts: dict[tuple[Path, str], Model] = {}
     for file in group.files:
-        part = part_in(file, parts)
+        part = only_one_in(plain_name(file), parts)
         if not part:
             models.append(Model(file.parent, plain_name(file), benchmark_names, {part: file}))
             continue
@@ -338,15 +339,6 @@ def folder_name(folder: Path, top: Path) -> str:
     if folder == top:
         return folder.resolve().name
     return str(folder.relative_to(top))
-
-
-def part_in(file: Path, parts: Iterable[str]) -> str:
-    """Return the only part of a dataset that a file's name holds, such as "random"; "" for none or several."""
-    words = re.split(r"[^a-z0-9]+", plain_name(file).lower())
-    present = [part for part in parts if part in words]
-    if len(present) == 1:
-        return present[0]
-    return ""
 
 
 def name_without(file: Path, part: str) -> str:

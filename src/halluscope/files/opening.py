@@ -39,12 +39,19 @@ _AFTER = tuple(" \t\n\r,:]}")
 
 _UTF_16 = "is in UTF-16; expected UTF-8. Save it as UTF-8, or get the file again."
 
+_ARROW = (
+    "is an Arrow or a Feather file; expected Parquet, or text. Save it as Parquet: read_feather(FILE) of pandas, or "
+    "load_from_disk(FOLDER) of the library datasets, and then .to_parquet('FILE.parquet')."
+)
+
 # How files begin that are no text in UTF-8 -> what they are, and what to do
 _NO_TEXTS = {
     b"\xff\xfe": _UTF_16,
     b"\xfe\xff": _UTF_16,
     b"\x1f\x8b": "is packed by gzip, but its name does not say so. Let its name end in .gz.",
     b"PK\x03\x04": "is a zip, or a workbook; expected text. Unpack it, or let the workbook's name end in .xlsx.",
+    b"ARROW1": _ARROW,
+    b"\xff\xff\xff\xff": _ARROW,
     b"PAR1": "is a Parquet file, but its name does not say so. Let its name end in .parquet.",
     b"\xd0\xcf\x11\xe0": "is a workbook of an old Excel; expected .xlsx, or text. Save it as .xlsx or as csv.",
 }
@@ -481,6 +488,9 @@ def is_file(file: Readable) -> bool:
 
 # The endings of files of rows, without `PACKED`; the last one is that of Inspect's logs
 ENDINGS = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".xlsx", ".eval")
+
+# Those of tables whose cells may be texts, and in which an empty text and none look alike
+SHEETS = (".csv", ".tsv", ".xlsx")
 
 
 def ending(file: Readable) -> str:

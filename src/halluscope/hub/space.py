@@ -313,8 +313,7 @@ def read_lines(text: str, box: str, read_line: ReadLine) -> list[Any]:
 def read_response(line: str, where: str) -> str:
     """Return a response: the line itself, or the text in a JSON object or string."""
     if line.startswith("{"):
-        text, _ = text_of(_json(line, where), where)
-        return text
+        return text_of(_json(line, where), where)
     if line.startswith('"'):
         with suppress(ValueError):  # a response may begin with a quotation mark
             return str(json.loads(line))

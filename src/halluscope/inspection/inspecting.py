@@ -10,7 +10,7 @@ from typing import Any
 from halluscope import registry
 from halluscope.errors import LimitExceeded
 from halluscope.files.cut_ends import CutEnds
-from halluscope.files.opening import ending
+from halluscope.files.opening import SHEETS, ending
 from halluscope.inspection.printed import printed, scores_among
 from halluscope.inspection.recognising import (
     Recognised,
@@ -31,6 +31,7 @@ from halluscope.responses.column_facts import (
     Expected,
     Texts,
     first_question,
+    labels_in,
     plain_answer,
     questions_among,
     right_answers,
@@ -233,7 +234,7 @@ def _of_table(name: str, table: Table, rows: Sequence[Mapping[str, Any]], cut_en
     if recognised.benchmarks and len(questions) == len(rows) and not choice.problem:
         choice = _beside_answers(table, choice, recognised.benchmarks[0], questions)
         roles["text"] = choice.column
-    is_table = ending(Path(name)) in reading.TABLES
+    is_table = ending(Path(name)) in SHEETS
     inspection = replace(
         inspection,
         odd=_odd_rows(table, roles["text"], is_table, cut_ends),
@@ -406,7 +407,7 @@ def _beside_answers(table: Table, choice: TextChoice, benchmark: str, questions:
     if not any(answers):
         return choice
     texts = _texts_in(table, choice.column)
-    expected = Expected([""] * len(texts), [answers])
+    expected = Expected([""] * len(texts), [answers], labels_in(answers))
     try:
         decided = text_column.decide(table, choice.column, texts, expected)
     except ValueError as error:
@@ -443,7 +444,7 @@ def _completions(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     for row in rows:
         if "message" not in row:
             return []
-        reply = completions.reply_in({"choices": [row]})
+        reply = completions.reply_in({"choices": [row]}, "a row")
         if reply is None:
             return []
         replies.append(reply)
@@ -546,7 +547,7 @@ def _odd_rows(table: Table, column: str, blank: bool, cut_ends: CutEnds) -> dict
         f"equal to {gold}": len(texts) if are_gold else 0,
         "with thoughts": heard.thoughts,
         "with thoughts that never end": heard.unfinished,
-        "lists of one text": sum(isinstance(cell, list) for cell in table.cells(column)),
+        "lists of one text": sum(isinstance(cell, list) and len(cell) == 1 for cell in table.cells(column)),
         f"other columns of texts ({shown})": len(set(beside) - set(GOLD)),
     }
     model = _first_present(MODELS, names)

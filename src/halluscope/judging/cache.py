@@ -336,9 +336,10 @@ def _digest(frame: str, question: str) -> int:
 def _joined(votes: bytes, new: NDArray[Any]) -> bytes:
     """Return votes on different questions, of which the first on each stays; `new` is sorted by question."""
     question = new["question"]
-    is_new = np.isin(question, np.frombuffer(votes, VOTE)["question"], invert=True)
-    is_new[1:] &= question[1:] != question[:-1]
-    more: bytes = new[is_new].tobytes()
+    is_known = np.isin(question, np.frombuffer(votes, VOTE)["question"])
+    is_first = np.ones(len(question), dtype=bool)
+    is_first[1:] = question[1:] != question[:-1]
+    more: bytes = new[is_first & ~is_known].tobytes()
     return votes + more
 
 

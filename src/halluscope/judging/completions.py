@@ -1,30 +1,36 @@
-"""Reads files of a judge's chat completions, as OpenAI's client returns them and as scripts write them down."""
+"""Reads files of a judge's chat completions: as OpenAI's client returns them, and as a batch's output holds them."""
 
 import warnings
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
+
+from halluscope.sanitize import short_repr
 
 # A row with its location, for messages
 Located = tuple[str, Any]
 
 QUESTION_ID = "question_id"
+# What a batch's output, which has no fixed order, calls the request
+CUSTOM_ID = "custom_id"
 # The columns that may name the question where none is called so
-ID_COLUMNS = ("id", "index")
+ID_COLUMNS = (CUSTOM_ID, "id", "index")
+
+# Why a completion ended before its text did
+CUT_OFF = ("length", "max_tokens", "content_filter", "abort")
 
 
-def reply_in(row: Any) -> str | None:
+def reply_in(row: Any, where: str) -> str | None:
     """Return the text of a chat completion; None for anything else.
 
-    >>> reply_in({"choices": [{"message": {"role": "assistant", "content": "Rating: 3"}}]})
+    >>> reply_in({"choices": [{"message": {"role": "assistant", "content": "Rating: 3"}}]}, "line 1")
     'Rating: 3'
     """
-    if not isinstance(row, Mapping):
+    choice = _choice_of(row, where)
+    if choice is None:
         return None
-    choices = row.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
-        return None
-    text = choices[0].get("text")
-    message = choices[0].get("message")
+    text = choice.get("text")
+    message = choice.get("message")
     if isinstance(message, Mapping):
         text = message.get("content")
     if not isinstance(text, str):
@@ -32,9 +38,56 @@ def reply_in(row: Any) -> str | None:
     return text
 
 
+def _choice_of(row: Any, where: str) -> Mapping[str, Any] | None:
+    """Return the only choice of a chat completion; None for anything else."""
+    if not isinstance(row, Mapping):
+        return None
+    choices = row.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
+        return None
+    if len(choices) > 1:
+        raise ValueError(
+            f"{where} is a chat completion with {len(choices):,} choices; expected one reply to a question. Write a "
+            "file for each choice, and score them one by one."
+        )
+    choice: Mapping[str, Any] = choices[0]
+    return choice
+
+
+def warn_of_cut_off(rows: Iterable[Any], name: str) -> None:
+    """Warn of chat completions that ended too early: they may lack their verdict, or state half of it."""
+    ends: Counter[str] = Counter()
+    completions = 0
+    for row in rows:
+        choice = _choice_of(row, name)
+        if choice is None:
+            continue
+        completions += 1
+        end = choice.get("finish_reason")
+        if end in CUT_OFF:
+            ends[end] += 1
+    if ends:
+        reasons = ", ".join(f"{end}: {count:,}" for end, count in sorted(ends.items()))
+        warnings.warn(
+            f"{ends.total():,} of the {completions:,} chat completions in {name} were cut off (finish_reason "
+            f"{reasons}); they are read as they stand. Ask the judge again about these.",
+            stacklevel=2,
+        )
+
+
+def _unpacked(row: Any) -> Any:
+    """Return a row of a batch's output as the completion that it holds, with its `custom_id`; others as they are."""
+    if not isinstance(row, Mapping) or not isinstance(row.get("response"), Mapping):
+        return row
+    body = row["response"].get("body")
+    if not isinstance(body, Mapping):
+        return row
+    return dict(body, custom_id=row.get(CUSTOM_ID))
+
+
 def model_in(row: Any) -> str:
     """Return the model that a chat completion says it is by; "" if it names none, and for anything else."""
-    if reply_in(row) is None:
+    if not isinstance(row, Mapping) or "choices" not in row:
         return ""
     return str(row.get("model") or "")
 
@@ -48,22 +101,25 @@ def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], file: str) -> lis
         file: the file, for messages.
 
     Raises:
-        ValueError: if there is not one completion for each question, or one names two.
+        ValueError: if there is not one completion for each question, or one names two, or has several choices.
     """
+    rows = [(where, _unpacked(row)) for where, row in rows]
     replies = []
     no_completions = []  # the places of the other rows
     for where, row in rows:
-        reply = reply_in(row)
+        reply = reply_in(row, where)
         if reply is None:
             no_completions.append(where)
         else:
             replies.append(reply)
     if not replies:
-        return list(rows)
+        return rows
+    warn_of_cut_off((row for _, row in rows), file)
     known = set(ids)
     named = [_question_of(row, known, where) for where, row in rows]
     if None not in named:
         return [(where, dict(row, id=id)) for (where, row), id in zip(rows, named, strict=True)]
+    _check_custom_ids(rows, ids)
     if no_completions:
         raise ValueError(
             f"{no_completions[0]} is no chat completion with a text, but others of {file} are; expected one for each "
@@ -86,6 +142,17 @@ def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], file: str) -> lis
     return with_id
 
 
+def _check_custom_ids(rows: Sequence[Located], ids: Sequence[Hashable]) -> None:
+    """Refuse rows of a batch whose requests are not called after the questions: their order says nothing."""
+    for where, row in rows:
+        if isinstance(row, Mapping) and row.get(CUSTOM_ID) is not None:
+            raise ValueError(
+                f"{where}: the {CUSTOM_ID} {short_repr(row[CUSTOM_ID])} is not among the {len(ids):,} questions, such "
+                f"as {short_repr(ids[0])}, and a batch's output may be in any order. Write each reply as "
+                '{"id": the question\'s, "reply": the text}.'
+            )
+
+
 def _question_of(row: Any, known: Collection[Hashable], where: str) -> Hashable | None:
     """Return the id of the question that a row names; a completion's own id, such as "chatcmpl-1", is none."""
     if not isinstance(row, Mapping):
@@ -93,18 +160,28 @@ def _question_of(row: Any, known: Collection[Hashable], where: str) -> Hashable 
     question_id: Hashable = row.get(QUESTION_ID)
     if _is_among(question_id, known):
         return question_id
-    named: list[Hashable] = []
+    named: dict[str, Hashable] = {}  # by column
     for column in ID_COLUMNS:
-        if _is_among(row.get(column), known):
-            named.append(row[column])
+        id = row.get(column)
+        if column == CUSTOM_ID:
+            id = _of_text(id, known)
+        if _is_among(id, known):
+            named[column] = id
     if not named:
         return None
-    if len(set(named)) > 1:
+    if len(set(named.values())) > 1:
+        questions = " and ".join(f"{id!r} ({column})" for column, id in named.items())
         raise ValueError(
-            f"{where} names two questions, {named[0]!r} (id) and {named[1]!r} (index); expected one. Name it in a "
-            f"column {QUESTION_ID}."
+            f"{where} names two questions, {questions}; expected one. Name it in a column {QUESTION_ID}."
         )
-    return named[0]
+    return next(iter(named.values()))
+
+
+def _of_text(id: Any, known: Collection[Hashable]) -> Any:
+    """Return the id that stands in a text; a batch calls its requests by texts only."""
+    if isinstance(id, str) and id not in known and id.isascii() and id.isdigit():
+        return int(id)
+    return id
 
 
 def _is_among(id: Any, known: Collection[Hashable]) -> bool:

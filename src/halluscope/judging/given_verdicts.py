@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from halluscope.judging import completions
 from halluscope.judging.options import GIVEN
 from halluscope.judging.prompts import Refusal, said_of, without_thoughts
 from halluscope.judging.verdict_prompts import Verdict, VerdictPrompt
@@ -55,7 +56,8 @@ def read_given(source: GivenVerdicts) -> Judged:
     """
     rows = len(source.responses)
     verdicts = listed(source.name, source.verdicts, "a list, one per row", rows)
-    replies = replies_among(verdicts, source.criteria)
+    replies = replies_among(source.name, verdicts, source.criteria)
+    completions.warn_of_cut_off(verdicts, source.name)
     texts = len(replies) - replies.count(None)
     if not texts:
         why = f"the {source.name} are given as numbers, so no reply is read"
@@ -94,13 +96,13 @@ def judges_of(name: str, verdicts: Sequence[Any]) -> list[str]:
     return sorted(counts)
 
 
-def replies_among(verdicts: Sequence[Any], criteria: Sequence[Criterion]) -> list[str | None]:
+def replies_among(name: str, verdicts: Sequence[Any], criteria: Sequence[Criterion]) -> list[str | None]:
     """Return each verdict's text, None for one in numbers; a bare text beside bare numbers is a bad number."""
     names = [criterion.name for criterion in criteria]
     replies = []
     has_numbers = False
-    for verdict in verdicts:
-        reply = reply_of(verdict, names)
+    for row, verdict in enumerate(verdicts):
+        reply = reply_of(verdict, names, f"{name}[{row}]")
         replies.append(reply)
         if reply is None and verdict is not None:
             has_numbers = True

@@ -1,7 +1,8 @@
 """Takes what a model thought aloud out of a text: a response of the model that is scored, or a reply of its judge.
 
-Thoughts stand between marks such as <think> and </think>, or in channels, as gpt-oss writes them. If a chat template
-wrote the first mark, only the second is in the text; if a thought never ends, nothing is left.
+Thoughts stand between marks such as <think> and </think>, in channels, as gpt-oss writes them, or in stages, as
+LLaVA-CoT does. If a chat template wrote the first mark, only the second is in the text; if a thought never ends,
+nothing is left.
 """
 
 import re
@@ -32,6 +33,10 @@ _BARE_BEGIN = re.compile(r"\s*(?:assistant)?analysis")
 _BARE_FINAL = "assistantfinal"
 _BARE_UNFINISHED = re.compile(r"\s*(?:assistant)?analysis[A-Z]")
 
+# The stages of LLaVA-CoT: <SUMMARY>Is it a dog?</SUMMARY> ... <CONCLUSION>Yes</CONCLUSION>
+_FIRST_STAGE = "<SUMMARY>"
+_LAST_STAGE = re.compile(r"<CONCLUSION>(.*?)(?:</CONCLUSION>|\Z)", re.DOTALL)
+
 
 def without(text: str) -> str:
     """Return a text without the thoughts in it, and without the white space around them.
@@ -46,6 +51,9 @@ def answer_in(text: str) -> str | None:
     """Return a text without the thoughts in it; None if a thought never ends."""
     if _CHANNEL in text:
         return _final_channel(text)
+    if text.lstrip().startswith(_FIRST_STAGE):
+        conclusion = _LAST_STAGE.search(text)
+        return conclusion[1].strip() if conclusion else None
     if _BARE_BEGIN.match(text) and _BARE_FINAL in text:
         return text.rpartition(_BARE_FINAL)[2].strip()
     if _BARE_UNFINISHED.match(text):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.files.opening import ending, json_rows, read_json
+from halluscope.files.opening import SHEETS, ending, json_rows, read_json
 from halluscope.judging import completions
 from halluscope.judging.options import GIVEN
 from halluscope.paths import path_of
@@ -33,9 +33,6 @@ JUDGE_MODEL = "judge_model"
 
 # The column of rows with a judge's reply in which no verdict can be read
 UNREAD_REPLY = "unread_reply"
-
-# The endings of tables, in which no verdicts are looked for
-TABLES = (".csv", ".tsv", ".xlsx", ".parquet")
 
 # The files of a run's folder that say whose responses were judged, and what judges said about each
 RUN = "run.json"
@@ -184,11 +181,11 @@ def model_of(verdict: Any) -> str:
     return completions.model_in(verdict)
 
 
-def reply_of(verdict: Any, criteria: Collection[str]) -> str | None:
+def reply_of(verdict: Any, criteria: Collection[str], where: str) -> str | None:
     """Return the judge's own text where a verdict states that in place of numbers; else None."""
     if isinstance(verdict, str):
         return verdict
-    completion = completions.reply_in(verdict)
+    completion = completions.reply_in(verdict, where)
     if completion is not None:  # it may have a column that is called as a criterion is, such as `model`
         return completion
     if not isinstance(verdict, Mapping) or not verdict.keys().isdisjoint(criteria):
@@ -206,6 +203,7 @@ def read_given(
     ids: Sequence[Hashable],
     criteria: Sequence[Criterion],
     by_our_names: Callable[[Mapping[str, Any], str], Mapping[str, Any]] = lambda row, where: row,
+    check: Callable[[str, Mapping[str, Any]], None] = lambda where, row: None,
     texts: Mapping[Hashable, str] = MappingProxyType({}),
 ) -> list[Mapping[str, Any]]:
     """Read verdicts from a file (JSON lines or a JSON list, each row with `id`) or from a run, in the ids' order.
@@ -219,6 +217,7 @@ def read_given(
         ids: the ids of the rows.
         criteria: what a verdict says.
         by_our_names: takes a row and its place, and returns it by our names.
+        check: takes the place of a row with an id, and the row; raises an error if it is about something else.
         texts: the responses by their ids; empty if they are not known.
     """
     verdicts: dict[Hashable, Mapping[str, Any]] = {}
@@ -241,8 +240,10 @@ def read_given(
         if not isinstance(id, int | str) or isinstance(id, bool) or id not in known:
             raise ValueError(
                 f"{where}: the id {short_repr(id)} is not among the {len(ids):,} questions; expected one such as "
-                f"{short_repr(ids[0])}."
+                f"{short_repr(ids[0])}. Leave verdicts on questions that are not scored out, and write the others as "
+                f"objects with id, {', '.join(names)}, or with id and {JUDGE_TEXT}, the judge's text."
             )
+        check(where, row)
         if is_of_a_run and id in texts:
             _check_rated(where, row, responses, texts[id])
         if id in verdicts:
@@ -261,7 +262,7 @@ def read_given(
 
 def _verdict_in(row: Mapping[str, Any], names: Sequence[str], where: str) -> Mapping[str, Any]:
     """Return the judge's text, or the numbers, of a row of a file."""
-    reply = reply_of(row, names)
+    reply = reply_of(row, names, where)
     judge = completions.model_in(row)
     if judge:
         return {JUDGE_TEXT: reply, JUDGE_MODEL: judge}
@@ -291,12 +292,15 @@ def _is_of_a_run(path: Path) -> bool:
 
 
 def _not_a_verdict(where: str, row: Any, names: Sequence[str]) -> ValueError:
-    return ValueError(f"{where} is {short_repr(row)}; expected an object with id, {', '.join(names)}.")
+    return ValueError(
+        f"{where} is {short_repr(row)}; expected an object with id, {', '.join(names)} (null for a response that could "
+        "not be judged)."
+    )
 
 
 def _rows(path: Path, responses: str, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """Return the rows of a file, or of a run of these responses, each with its place for messages."""
-    if ending(path) in TABLES:
+    if ending(path) in (*SHEETS, ".parquet"):
         raise ValueError(
             f"{path} is a table; verdicts are read from JSON lines, a JSON list or a run's folder. Write an object "
             f"with id, {', '.join(names)} to a line."

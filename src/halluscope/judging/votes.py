@@ -27,7 +27,7 @@ UNASKED = -1  # Code of a question that was not asked, because its vote could no
 FAILED = -2
 
 # The characters for the codes of a vote, from -1 on: not asked, no, yes, and a reply that is neither
-SIGNS = "-01?"
+SIGNS = "-01?"  # in the order of their code points, in which `VoteResult.read` seeks them
 _SIGNS = np.array(list(SIGNS))
 
 IGNORED = -1  # The label of a cell on which too few votes agree; such a cell is not counted
@@ -71,6 +71,7 @@ class VoteResult:
     def read(cls, lines: Sequence[Sequence[str]], metadata: Mapping[str, Any]) -> "VoteResult":
         """Return the poll of these `lines` and `metadata`."""
         table = np.array(lines, dtype=np.str_)  # a ValueError for texts with different numbers of voters
+        # numpy holds a text as its code points: [texts, voters, classes]
         points = table.view(np.uint32).reshape(*table.shape, -1)
         if not metadata["classes"]:
             points = points[..., :0]  # numpy gives an empty text the length 1

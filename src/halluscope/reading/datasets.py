@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.benchmarks import LISTED
+from halluscope.class_labels import with_names
 from halluscope.errors import BuildError
 from halluscope.files.opening import (
     check_once,
@@ -178,7 +179,7 @@ def _save(rows: Any, path: Path) -> None:
     import datasets
 
     if all(name in rows.features for name in POPE_COLUMNS):
-        lines = [json.dumps(row, default=str) + "\n" for row in rows]
+        lines = [json.dumps(row, default=str) + "\n" for row in with_names(rows)]
         path.write_text("".join(lines), encoding="utf-8")
         return
     shows_progress = not datasets.are_progress_bars_disabled()
@@ -284,23 +285,30 @@ def read_batches(
         kind: what has these columns, for messages.
     """
     source = Source.of(written)
-    if source.is_parquet and source.split is None:
+    if source.is_parquet and source.split is None and not _has_class_labels(source.path):
         with parquet(source.path) as file:
             schema = file.schema_arrow
             rows = file.metadata.num_rows
         if not rows:
             raise ValueError(f"{written} holds no rows.")
         _check_columns(schema.names, needed, written, kind)
-        columns = [name for name in names if name in schema.names]
+        columns = _known_columns(source, schema.names, names)
         texts = [name for name in columns if str(schema.field(name).type) == "string"]
         opened = parquet(source.path, dictionaries=texts)
         batches = opened.iter_batches(ROWS_AT_ONCE, columns=columns)
     else:
         dataset = read_rows(written)
         _check_columns(dataset.column_names, needed, written, kind)
-        columns = [name for name in names if name in dataset.column_names]
+        columns = _known_columns(source, dataset.column_names, names)
         batches = dataset.select_columns(columns).with_format("arrow").iter(ROWS_AT_ONCE)
     return _cells_of_batches(batches, source.name)
+
+
+def _has_class_labels(file: Path) -> bool:
+    """Whether the library that wrote a Parquet file says that a column holds class labels."""
+    with parquet(file) as opened:
+        metadata = opened.schema_arrow.metadata or {}
+    return b"ClassLabel" in metadata.get(b"huggingface", b"")
 
 
 def _check_columns(present: Collection[str], needed: Collection[str], written: str, kind: str) -> None:
@@ -309,6 +317,14 @@ def _check_columns(present: Collection[str], needed: Collection[str], written: s
         raise ValueError(
             f"The dataset {written} has no column {' or '.join(sorted(missing))}; expected {kind}."
         )
+
+
+def _known_columns(source: Source, present: Sequence[str], names: Collection[str]) -> list[str]:
+    """Return the columns to read, of which a dataset must have one: of a folder of texts the library reads `text`."""
+    columns = [name for name in names if name in present]
+    if not columns:
+        raise _not_loaded(source, f"its columns are {', '.join(present)}")
+    return columns
 
 
 def _cells_of_batches(batches: Iterable[Any], name: str) -> Iterator[dict[str, list[Any]]]:
@@ -366,7 +382,7 @@ def _dataset(source: Source, written: str) -> Any:
         as_stored = _as_stored(feature)
         if as_stored != feature:
             rows = rows.cast_column(column, as_stored)
-    return rows
+    return with_names(rows)
 
 
 def _as_stored(feature: Any) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from halluscope.errors import BuildError
-from halluscope.files.opening import Readable, ending, json_rows
+from halluscope.files.opening import SHEETS, Readable, ending, json_rows
 from halluscope.reading import tables
 from halluscope.reading.datasets import Source, read_columns, read_once
 from halluscope.reading.fields import Fields
@@ -33,9 +33,6 @@ class Row:
                 columns[name] = list(value)
         return columns
 
-
-# The endings of tables whose cells may be texts; other files are JSON or Parquet
-SHEETS = (".csv", ".tsv", ".xlsx")
 
 R = TypeVar("R", bound=Row)
 
@@ -73,9 +70,7 @@ class Rows(Generic[R]):
     def read_upstream(self, file: Readable) -> list[R]:
         """Read the authors' file, whatever its name, in its order."""
         rows: list[R]
-        kind = ending(file)
-        if kind not in (*SHEETS, ".parquet"):
-            kind = ending(Path(self.file))
+        kind = ending(file) or ending(Path(self.file))
         if kind in (*SHEETS, ".parquet"):
             rows = read_once(tables.rows(file, tables.Choices(kind=kind)), self.read, self.id)
         else:

@@ -187,6 +187,8 @@ def _separated(file: Readable, kind: str, choices: Choices) -> Iterator[Located]
         if len(row) > 1 and not any(row):
             empty_rows += 1
             continue
+        if len(row) > 1 and row == names:  # tables that were joined line by line, each with its header
+            continue
         for empty_row in range(number - empty_rows, number):
             yield f"{file}, row {empty_row}", dict.fromkeys(names, "")
         empty_rows = 0

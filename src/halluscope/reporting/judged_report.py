@@ -197,7 +197,7 @@ def unread_reply(row: Values, criteria: Sequence[str] = ()) -> Iterator[Fact]:
     """
     reply = row.get(UNREAD_REPLY)
     if reply is None and criteria and all(row.get(name) is None for name in criteria):
-        reply = reply_of(row["inputs"].get(RATINGS), criteria)
+        reply = reply_of(row["inputs"].get(RATINGS), criteria, RATINGS)
     if reply:
         yield Fact("unreadable reply", [(external_text(reply, LONGEST_REPLY), "open")])
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from halluscope.responses.column_facts import plain_question
-from halluscope.responses.identity import address_of, images_of, plain_id, plain_image
+from halluscope.responses.identity import address_of, images_of, plain_id, plain_image, plain_object
 from halluscope.responses.image_urls import address_in, contradicts, file_in
 from halluscope.responses.names import IMAGES, QUESTIONS, is_image_file
 from halluscope.responses.stated import OTHER, SAME, SILENT, STRANGE, SYNONYMS, Case
@@ -89,6 +89,8 @@ def agreeing(case: Case, way: str, rows: list[Any], places: list[int], needed: i
         for column in SYNONYMS[name]:
             if column in case.table.columns:
                 pairs.states[column] = _states(case, pairs, column, column)
+    for column in case.objects:
+        pairs.states[column] = _states_of_objects(case, pairs, column)
     for column in case.urls:
         pairs.states[column] = _states_of_addresses(case, pairs, column)
     return pairs
@@ -147,15 +149,22 @@ def _state_of_question(case: Case, column: str, value: Any, expected: str) -> in
         return STRANGE if expected or is_prompt else SILENT
     if not expected:
         return SILENT
-    # a question agrees if the dataset's stands in it, whichever mark ends a sentence
-    if expected in value or _with_stops(expected) in _with_stops(value.replace("\\n", " ")):
-        return SAME
-    return OTHER
+    return SAME if asks(value, expected) else OTHER
+
+
+def asks(text: str, question: str) -> bool:
+    """Whether a text asks a question: it stands in it, whichever mark ends a sentence."""
+    return question in text or _with_stops(question) in _with_stops(text.replace("\\n", " "))
 
 
 def _with_stops(question: str) -> str:
     """Return a question with full stops for the other marks that end sentences: authors print the same with either."""
     return plain_question(question).translate(_STOPS)
+
+
+def names_another_image(value: Any, row: Any) -> bool:
+    """Whether a value names an image, and not the row's."""
+    return value is not None and _state_of_image(value, row) == OTHER
 
 
 def _state_of_image(value: Any, row: Any) -> int:
@@ -177,6 +186,18 @@ def _state_of_image(value: Any, row: Any) -> int:
     if plain_id(value).isdigit():
         return SILENT if number is None else OTHER
     return SILENT if is_file else STRANGE
+
+
+def _states_of_objects(case: Case, pairs: Pairs, column: str) -> list[int]:
+    """Return which responses state the object of their row; none may have another row's."""
+    cells = case.table.cells(column)
+    states = []
+    for number, place in enumerate(pairs.places):
+        expected = getattr(pairs.rows[number], "object", "")
+        if expected and plain_object(cells[place]) != plain_object(expected):
+            raise Contradiction(number, column, cells[place], expected).error(case, pairs)
+        states.append(SAME if expected else SILENT)
+    return states
 
 
 def _states_of_addresses(case: Case, pairs: Pairs, column: str) -> list[int]:

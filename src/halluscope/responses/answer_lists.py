@@ -9,6 +9,7 @@ from pathlib import Path
 from halluscope.errors import BuildError
 from halluscope.files.opening import read_text
 from halluscope.reading.tables import Located
+from halluscope.responses.names import KNOWN
 from halluscope.sanitize import short_repr, typed
 
 ENDING = ".txt"
@@ -45,8 +46,10 @@ def is_answer_list(file: Path) -> bool:
     """Whether a file has this form, as far as its first line tells."""
     if file.suffix.lower() != ENDING or not file.is_file():
         return False
-    first = read_text(file).partition("\n")[0]
-    return TAB in first and not first.startswith(("{", "["))
+    first = read_text(file).partition("\n")[0].rstrip("\r")
+    if TAB not in first or first.startswith(("{", "[")):
+        return False
+    return KNOWN.isdisjoint(first.lower().split(TAB))  # a table begins with the names of its columns
 
 
 def rows(file: Path) -> Iterator[Located]:

@@ -47,6 +47,8 @@ class Expected:
     questions: Sequence[str]
     # by each known version of the questions, the right answers: a text, or several, or None
     versions: Sequence[Sequence[Any]] = ()
+    # the labels among the right answers to all rows of the dataset, of which a file may be about those of one
+    labels: Collection[str] = ()
     # whether texts that are often right are the right answers of a version that only digests tell
     are_of_version: Callable[[Texts], bool] = lambda texts: False
 
@@ -162,12 +164,12 @@ def are_all_right(texts: Texts, expected: Expected) -> bool:
     return False
 
 
-def are_of_other_rows(texts: Texts, versions: Sequence[Sequence[Any]]) -> bool:
+def are_of_other_rows(texts: Texts, expected: Expected) -> bool:
     """Whether texts are labels such as yes and no, of which too few are these rows' right answers by any version."""
-    labels = labels_in(versions[0])
+    labels = expected.labels
     if not labels or any(text and plain_answer(text) not in labels for text in texts):
         return False
-    for answers in versions:
+    for answers in expected.versions:
         places = _with_both(texts, answers)
         if len(places) < FEWEST_ROWS or _share_right(texts, answers, places) >= OFTEN:
             return False
@@ -181,7 +183,8 @@ def is_label(answer: Any) -> bool:
 
 def labels_in(answers: Iterable[Any]) -> set[str]:
     """Return the labels among right answers, in their plain form."""
-    return {plain_answer(answer) for answer in answers if is_label(answer)}
+    labels = {answer for answer in answers if is_label(answer)}  # a few, of many rows
+    return set(map(plain_answer, labels))
 
 
 def is_right(text: str, answer: Any) -> bool:

@@ -206,12 +206,18 @@ def plain_stem(name: object) -> str:
     image = plain_image(name)
     if not is_image_file(image):
         return image
-    return image.rpartition(".")[0]
+    return plain_id(image.rpartition(".")[0])
 
 
 def last_part(name: object) -> str:
     """Return the last part of a path."""
     return str(name).replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+@lru_cache(REMEMBERED)
+def plain_object(name: str) -> str:
+    """Return an object's name as objects are compared: "Dining_Table" and "dining table" are the same."""
+    return single_spaced(name.replace("_", " ")).casefold()
 
 
 def single_spaced(value: object) -> str:

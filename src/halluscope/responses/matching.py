@@ -13,9 +13,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from halluscope.responses import text_column, ways
+from halluscope.responses import odd_texts, text_column, ways
 from halluscope.responses.agreement import PROMPTS_OR_QUESTIONS, WHOLE_PROMPTS, Pairs
-from halluscope.responses.column_facts import Expected, are_of_other_rows, mostly_ask, question_in
+from halluscope.responses.column_facts import (
+    Expected,
+    are_of_other_rows,
+    is_label,
+    labels_in,
+    mostly_ask,
+    question_in,
+)
 from halluscope.responses.identity import (
     Identity,
     images_of,
@@ -119,7 +126,10 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         uncompared=pairs.uncompared,
         figures=responses.figures,
         labels=answered.responses.labels,
-        column_remarks=list(remarks) + list(answered.remarks) + _about_turns(answered),
+        column_remarks=list(remarks)
+        + list(answered.remarks)
+        + _about_turns(answered)
+        + _about_texts(case, answered),
         without_response=len(paired.rows) - len(answered.rows),
         repeats=repeats,
         cut_ends=responses.cut_ends,
@@ -256,24 +266,46 @@ def _are_told_apart(case: Case, pairs: Pairs) -> bool:
 def pairs_of(case: Case) -> Pairs:
     """Match by what identifies: ids, or the order without ids, else images and questions."""
     pairs = ways.by_cells(case)
+    if pairs is None and case.identity.by_question and not case.states_ids:
+        pairs = ways.by_image_and_question(case)
     if pairs is not None:
         return pairs
-    by_question = case.identity.by_question
-    if by_question and not case.states_ids:
-        pairs = ways.by_image_and_question(case)
-        if pairs is not None:
-            return pairs
     refusals: list[ValueError] = []
     id_columns = _id_columns(case)
-    others: list[str] = []
-    # where images and questions tell rows apart, the other columns do not
-    if not by_question and not case.holds(case.identity.id[0]) and not case.identity.options.id_column:
-        others = ways.other_columns(case)
+    others = _other_columns(case)
     if others and not id_columns:
         try:
             return ways.by_other_columns(case, others)
         except ValueError as error:
             refusals.append(error)
+    pairs = _by_ids_or_order(case, id_columns, refusals)
+    if pairs is not None:
+        return pairs
+    if others and id_columns:
+        with suppress(ValueError):
+            return ways.by_other_columns(case, others)
+    # ids of their own, such as a count from 0, say nothing, but images and questions may
+    are_own_ids = not id_columns or kinds(refusals) == {UnknownId}
+    pairs = _by_content(case, id_columns, are_own_ids)
+    if pairs is None and case.identity.by_question and case.questions and are_own_ids:
+        pairs = ways.by_questions_of_images(case)
+    if pairs is None:
+        raise type(refusals[0])(f"{refusals[0]}{_nearest(case)}")
+    return pairs
+
+
+def _other_columns(case: Case) -> list[str]:
+    """Return the columns that identify rows beside their ids, where neither ids nor images and questions do."""
+    identity = case.identity
+    if identity.by_question or identity.options.id_column or case.holds(identity.id[0]):
+        return []
+    return ways.other_columns(case)
+
+
+def _by_ids_or_order(
+    case: Case, id_columns: Sequence[tuple[str, ...]], refusals: list[ValueError]
+) -> Pairs | None:
+    """Match by the first columns of ids that fit, or by the order if there are none; add why the others do not fit."""
     for columns in id_columns or [()]:
         try:
             pairs = ways.by_id(case, columns) if columns else ways.by_order(case)
@@ -286,16 +318,7 @@ def pairs_of(case: Case) -> Pairs:
         else:
             if not refusals or _is_confirmed(case, pairs, columns):
                 return pairs
-    if others and id_columns:
-        with suppress(ValueError):
-            return ways.by_other_columns(case, others)
-    pairs = _by_content(case, id_columns, refusals)
-    are_own_ids = not id_columns or kinds(refusals) == {UnknownId}
-    if pairs is None and by_question and case.questions and are_own_ids:
-        pairs = ways.by_questions_of_images(case)
-    if pairs is not None:
-        return pairs
-    raise type(refusals[0])(f"{refusals[0]}{_nearest(case)}")
+    return None
 
 
 def _id_columns(case: Case) -> list[tuple[str, ...]]:
@@ -327,12 +350,8 @@ def _is_confirmed(case: Case, pairs: Pairs, columns: Sequence[str]) -> bool:
     return True
 
 
-def _by_content(
-    case: Case, id_columns: Sequence[tuple[str, ...]], refusals: Sequence[ValueError]
-) -> Pairs | None:
+def _by_content(case: Case, id_columns: Sequence[tuple[str, ...]], are_own_ids: bool) -> Pairs | None:
     """Match by images and questions where neither ids nor the order fit; None if these do not decide."""
-    # ids of their own, such as a count from 0, say nothing, but images may
-    are_own_ids = not id_columns or kinds(refusals) == {UnknownId}
     questions = case.stated_questions
     if are_own_ids and not any(questions):
         pairs = ways.by_images(case)
@@ -436,7 +455,7 @@ def _with_text_column(case: Case, answered: _Answered) -> _Answered:
         numbers = dict(zip(answered.places, range(len(answered.places)), strict=True))
         once = answered.take(list(numbers.values()))
     column = responses.columns[0]
-    expected = _expected(case.identity, once.rows)
+    expected = _expected(case, once.rows)
     choice = text_column.decide(once.responses.table, column, _texts(once.responses), expected)
     if choice.column != column:
         responses = responses.of_column(choice.column)
@@ -450,7 +469,7 @@ def _check_right_answers(case: Case, pairs: Pairs, answered: _Answered) -> None:
         if name not in responses.table.columns or name in responses.columns:
             continue
         texts = text_column.texts_of(responses.table, name)
-        if are_of_other_rows(texts, _expected(case.identity, answered.rows).versions):
+        if are_of_other_rows(texts, _expected(case, answered.rows)):
             raise ValueError(
                 f"{case.source}, matched by {pairs.way}: the column {name} holds right answers, but to other rows than "
                 "those of the dataset. Are these responses in another order, or to another dataset? Give each the id "
@@ -466,8 +485,22 @@ def _about_turns(answered: _Answered) -> list[str]:
     return [f"{len(chats):,} are the last of several responses in a chat, of which the others are ignored"]
 
 
-def _expected(identity: Identity, rows: Sequence[Any]) -> Expected:
+def _about_texts(case: Case, answered: _Answered) -> list[str]:
+    """Say what of free texts is hardly the LVLM's."""
+    target = case.identity.target
+    if any(is_label(getattr(row, target, None)) for row in answered.rows):
+        return []
+    texts = answered.responses.texts
+    asked = answered.responses.first_texts(PROMPTS_OR_QUESTIONS, range(len(texts)))
+    prompts = []
+    for row, prompt in zip(answered.rows, asked, strict=True):
+        prompts.append(single_spaced(prompt or case.identity.prompt_of(row)))
+    return odd_texts.remarks(texts, prompts)
+
+
+def _expected(case: Case, rows: Sequence[Any]) -> Expected:
     """Return what the dataset says of rows: their questions, and their right answers by each known version."""
+    identity = case.identity
     questions = [getattr(row, "question", None) or identity.prompt_of(row) for row in rows]
     versions = [[getattr(row, identity.target, None) for row in rows]]
     other_answers = [identity.other_answers(row) for row in rows]
@@ -476,7 +509,8 @@ def _expected(identity: Identity, rows: Sequence[Any]) -> Expected:
         for known in other_answers:
             answers.append(known[version] if version < len(known) else None)
         versions.append(answers)
-    return Expected(questions, versions, partial(identity.are_corrected, rows))
+    labels = labels_in(getattr(row, identity.target, None) for row in case.rows)
+    return Expected(questions, versions, labels, partial(identity.are_corrected, rows))
 
 
 def _with_response(case: Case, answered: _Answered) -> _Answered:

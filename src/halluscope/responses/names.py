@@ -1,6 +1,7 @@
 """How the columns of other people's files are called: ids, images, questions, responses."""
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 
 # The columns where a response's text is looked for; the first that a file has is tried first
@@ -96,18 +97,38 @@ KNOWN = frozenset(IDS) | frozenset(QUESTIONS) | frozenset(TEXTS) | {PROMPT}
 _WHETHER_RIGHT = r"(?:correct|right|match|hit|score|acc)"
 # How a column is named that somebody's texts are in, but no right answers
 SAYS = re.compile(
-    r"(?!gt|gold|ground|tru|correct|ref|label|target|.*(?:judge|eval)"
+    r"(?!gt|gold|ground|tru|correct(?!ed)|ref(?!in)|label|target|.*(?:judge|eval)"
     r"|.*_(?:id|details|file|path|type|category|source|gt|gold|true|label)$"
     rf"|.*_{_WHETHER_RIGHT}$)"
     r".*(?:answer|ans$|response|caption|pred|output|generat|complet|reply|descri)"
 )
 # A column with another name holds the texts too, unless it is one of these
 OTHER_USES = re.compile(
-    r"(?:gt|gold|ground|tru|correct|ref|label|target|judge|eval|note|reason|model).*"
+    r"(?:gt|gold|ground|tru|correct(?!ed)|ref(?!in)|label|target|judge|eval|note|reason|model).*"
     rf"|.*(?:type|category|url|file|path|note)|(?:.*_)?(?:id|{_WHETHER_RIGHT})|sampling|split|source|task"
 )
 
 _IMAGE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORECASE)
+
+
+def only_one_in(name: str, words: Collection[str]) -> str:
+    """Return the only one of some words that a name holds, in any case; "" if it holds none, or several.
+
+    Words that stand alone come before those within others: "randomly_drawn_popular" is "popular".
+
+    >>> only_one_in("POPE_Random.jsonl", ["random", "popular"])
+    'random'
+    """
+    lower = name.lower()
+    present = []
+    for word in words:
+        if re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", lower):
+            present.append(word)
+    if not present:
+        present = [word for word in words if word in lower]
+    if len(present) != 1:
+        return ""
+    return present[0]
 
 
 def is_image_file(text: str) -> bool:

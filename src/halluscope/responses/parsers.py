@@ -310,7 +310,8 @@ _DENIED = re.compile(
     rf"|\b{_I_CANNOT} (?:actually )?(?:see|find|spot|detect|identify|observe|notice)\b"
     rf"|\b{_IMAGE} (?:does not|doesn't) (?:\w+ )?(?:contain|show|have|include|depict|feature)\b"
     rf"|{_NOT} (?:\w+ )?{_SEEN}\b|\bno (?:\w+ ){{1,4}}(?:is|are|can be) {_SEEN}\b"
-    rf"|^\W*not {_SEEN}\b|^\W*none\b"
+    # "None" alone is what Python writes for a response that was never given
+    rf"|^\W*not {_SEEN}\b|^\W*none\b[^\w.!?\n]*\w"
 )
 _AFFIRMED = re.compile(
     r"\bthere(?: (?:is|are)|'s) (?:indeed |clearly |also |actually )?"

@@ -9,7 +9,7 @@ from typing import Any
 
 from halluscope import limits
 from halluscope.files.cut_ends import CutEnds
-from halluscope.files.opening import ending
+from halluscope.files.opening import SHEETS, ending
 from halluscope.options import MatchingOptions
 from halluscope.reading import tables
 from halluscope.reading.columns import alike, contradicting, plain, second_names
@@ -19,7 +19,8 @@ from halluscope.responses.cells import are_plain, is_nothing, label_in, text_in,
 from halluscope.responses.given import Given, Source
 from halluscope.responses.image_urls import URLS
 from halluscope.responses.logs import LOG, Stated
-from halluscope.responses.names import IDS, IMAGES, MODELS, QUESTIONS, SAYS, TEXTS, is_image_file
+from halluscope.responses.names import IDS, IMAGES, MODELS, QUESTIONS, SAYS, TEXTS, is_image_file, only_one_in
+from halluscope.responses.odd_texts import literal_list
 from halluscope.responses.table import ABSENT, Row, Table, kinds, picked
 from halluscope.responses.unfolding import (
     ABOUT,
@@ -39,9 +40,6 @@ MODEL = "model_id"
 
 # A list of one text, written as text by Python or as JSON
 _LIST = re.compile(r"""\s*\[\s*(['"])(.*)\1\s*\]\s*""", re.DOTALL)
-
-# The endings of tables in which an empty text and none look alike
-TABLES = (".csv", ".tsv", ".xlsx")
 
 # The columns whose values matter to how responses are read
 _MATTERING = ABOUT.union(TEXTS, IMAGES, URLS, ("label", "sampling", "category", MODEL))
@@ -170,12 +168,7 @@ def _read(source: Source, options: Reading) -> Responses:
         table = _flat_table(source.files[0])
     is_sampled = False
     if table is None:
-        located = tables.objects(islice(_located(source, options, beside, cut_ends), options.matching.limit))
-        if not located:
-            raise ValueError(
-                f"{source.label} holds no responses; expected one JSON object per line, or a table."
-            )
-        located = _without_settings(located, beside)
+        located = _rows_with_responses(source, options, beside, cut_ends)
         is_sampled = located[0][1].keys() >= SAMPLE
         if is_sampled:
             located = logs.responses_of_samples(located, options.tasks)
@@ -189,7 +182,7 @@ def _read(source: Source, options: Reading) -> Responses:
     columns = _text_columns(table, options)
     if source.files and not beside.model:
         beside.model = _model_in(table)
-    is_table = any(ending(file) in TABLES for file in source.files)
+    is_table = any(ending(file) in SHEETS for file in source.files)
     unread = Responses(
         name=source.name or beside.model,
         table=table,
@@ -205,10 +198,26 @@ def _read(source: Source, options: Reading) -> Responses:
     responses = responses_in(unread, columns)
     if all(responses.missing):
         text_column.refuse_missing(table, columns, len(table))
+    _check_length(responses)
+    return responses
+
+
+def _rows_with_responses(
+    source: Source, options: Reading, beside: Stated, cut_ends: CutEnds
+) -> list[Located]:
+    """Return the rows of a source, at least one, without settings and scores beside them."""
+    rows = islice(_located(source, options, beside, cut_ends), options.matching.limit)
+    located = tables.objects(rows)
+    if not located:
+        raise ValueError(f"{source.label} holds no responses; expected one JSON object per line, or a table.")
+    return _without_settings(located, beside)
+
+
+def _check_length(responses: Responses) -> None:
+    """Check that the longest response is not too long."""
     longest = max(responses.texts, key=len)
     place = responses.texts.index(longest)
-    limits.check("cell", len(longest), f"{table.where[place]}: {responses.columns[place]}")
-    return responses
+    limits.check("cell", len(longest), f"{responses.table.where[place]}: {responses.columns[place]}")
 
 
 def _model_in(table: Table) -> str:
@@ -276,9 +285,9 @@ def _part_of(file: Path, options: Reading) -> dict[str, str]:
     """Return the columns and values that the name of a part's file gives to its rows."""
     part = {}
     for column, values in options.parts.items():
-        named = [value for value in values if value in file.name]
-        if len(named) == 1:
-            part[column] = named[0]
+        value = only_one_in(file.name, values)
+        if value:
+            part[column] = value
     return part
 
 
@@ -378,32 +387,25 @@ def with_known_columns(table: Table, columns: Sequence[str] = ()) -> Table:
     """
     first = table.row(0)
     text = text_column.first_named(first, columns)[1]
-    more = {}
-    if not text and isinstance(first.get("message"), Mapping):
-        more[TEXTS[0]] = table.cells("message")
     has_no_id = set(IDS).isdisjoint(first)
-    if has_no_id:
-        images = []
-        for name, value in first.items():
-            if isinstance(value, str) and is_image_file(value):
-                images.append(name)
-        if len(images) == 1:
-            more["image"] = table.cells(images[0])
     asks_nothing = set(QUESTIONS).intersection(first) <= {text}
-    if asks_nothing:
-        texts = set(TEXTS).union(columns, (text,))
-        questions = []
-        for name in first:
-            if name not in texts and _asks(table, name):
-                questions.append(name)
-        if len(questions) == 1:
-            more["question"] = table.cells(questions[0])
     sought: Sequence[str] = ()
     if asks_nothing:
         sought = IDS + QUESTIONS
     elif has_no_id:
         sought = IDS
-    more = {**_in_objects(table, text, sought), **more}
+    more = _in_objects(table, text, sought)
+    if not text and isinstance(first.get("message"), Mapping):
+        more[TEXTS[0]] = table.cells("message")
+    if has_no_id:
+        images = [name for name, value in first.items() if isinstance(value, str) and is_image_file(value)]
+        if len(images) == 1:
+            more["image"] = table.cells(images[0])
+    if asks_nothing:
+        texts = set(TEXTS).union(columns, (text,))
+        questions = [name for name in first if name not in texts and _asks(table, name)]
+        if len(questions) == 1:
+            more["question"] = table.cells(questions[0])
     return table.over(more) if more else table
 
 
@@ -534,12 +536,17 @@ def responses_in(responses: Responses, columns: Sequence[str]) -> Responses:
 
 
 def _first_filled(table: Table, columns: Sequence[str], missing: Sequence[bool]) -> list[str]:
-    """Return the first of some columns that each row has; the first of all for a row without a response."""
+    """Return the first of some columns in which each row has a text, or, where it has none, the first with a value.
+
+    A csv has an empty cell in each column that a row does not use. A row without a response gets the first column.
+    """
     chosen = []
     for place, lacks in enumerate(missing):
         column = columns[0]
         if not lacks:
-            column = next(name for name in columns if not is_nothing(table.cells(name)[place]))
+            filled = [name for name in columns if not is_nothing(table.cells(name)[place])]
+            with_text = [name for name in filled if table.cells(name)[place] != ""]
+            column = (with_text or filled)[0]
         chosen.append(column)
     return chosen
 
@@ -551,7 +558,12 @@ def _without_brackets(texts: list[str], missing: Sequence[bool]) -> list[str]:
         match = _LIST.fullmatch(text)
         if match is None and not lacks:
             return texts
-        bare.append(match[2] if match else text)
+        values = literal_list(text)
+        if len(values) == 1:
+            text = values[0]
+        elif match and not values:
+            text = match[2]
+        bare.append(text)
     return bare
 
 
@@ -564,9 +576,9 @@ def _text_of(cell: Any, where: str, column: str) -> str:
     return text
 
 
-def text_of(row: Row, where: str, columns: tuple[str, ...] = ()) -> tuple[str, str]:
-    """Return the text of a row that stands alone, and its column: one of the named columns, or of `TEXTS`."""
-    known, name = text_column.first_named(row, columns)
+def text_of(row: Row, where: str) -> str:
+    """Return the text of a row that stands alone, which has it in one of `TEXTS`."""
+    known, name = text_column.first_named(row)
     if not name:
         raise _no_text(where, row, known)
-    return _text_of(row[name], where, name), name
+    return _text_of(row[name], where, name)

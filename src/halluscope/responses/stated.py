@@ -15,11 +15,12 @@ from halluscope.responses.identity import (
     names_of_images,
     plain_id,
     plain_image,
+    plain_object,
     questions_of,
     values_of,
 )
 from halluscope.responses.image_urls import URLS, address_in, file_in
-from halluscope.responses.names import IDS, IMAGES, QUESTIONS, is_image_file
+from halluscope.responses.names import IDS, IMAGES, QUESTIONS, is_image_file, only_one_in
 from halluscope.responses.reading import Responses
 from halluscope.responses.repeats import places_of_repeats
 from halluscope.responses.table import ABSENT, Table, kinds
@@ -110,6 +111,20 @@ class Case:
 
     def _present(self, names: Sequence[str]) -> list[str]:
         return [name for name in names if name in self.table.columns]
+
+    @cached_property
+    def objects(self) -> list[str]:
+        """The column with the object that each response is about, where none states a question; [] if there is none."""
+        known = {plain_object(getattr(row, "object", "")) for row in self.rows} - {""}
+        if not known or self.questions:
+            return []
+        columns = []
+        for name in self.table.names:
+            cells = self.responses.cells(name)
+            if all(isinstance(cell, str) and plain_object(cell) in known for cell in cells):
+                columns.append(name)
+        # of several, the others may be objects that the question is not about
+        return columns if len(columns) == 1 else [name for name in columns if name == "object"]
 
     @cached_property
     def known_images(self) -> set[str]:
@@ -292,32 +307,55 @@ def _single_value(cell: Any) -> Any:
 
 
 def _with_set(table: Table, before: Table, ours: str, values: Collection[str]) -> Table:
-    """Add the column that names each row's set, from a column with another name."""
-    synonyms = [name for name in SYNONYMS[ours] if name in table.columns]
-    if not synonyms:
-        names = [name for name in before.columns if _names_sets(before, name, values)]
-        if names:
-            return table.with_columns({ours: before.cells(names[-1])})
+    """Add the column that names each row's set as the dataset does, from columns that may be called otherwise."""
+    names = [name for name in SYNONYMS[ours] if name in table.columns]
+    if not names:
+        names = [name for name in before.columns if _tells_sets(before, name, values)][-1:]
+    if not names:
         return table
-    if synonyms == [ours]:
+    own_cells = table.cells(ours)
+    if kinds(own_cells) == {str} and set(own_cells) <= set(values):  # the usual case; a loop is slow
         return table
     sets = []
-    for place, cell in enumerate(before.cells(ours)):
-        name_of_set = table.cell(place, ours)
-        if not isinstance(cell, str) or not cell:
-            for name in reversed(synonyms):
-                text = table.cells(name)[place]
-                if isinstance(text, str) and set(text.split(",")) <= set(values):
-                    name_of_set = text
-        sets.append(name_of_set)
+    for place, cell in enumerate(own_cells):
+        if isinstance(cell, str) and cell:
+            sets.append(_sets_in(cell, values) or cell)
+            continue
+        stated = table.cell(place, ours)
+        for name in reversed(names):
+            stated = _sets_in(table.cells(name)[place], values) or stated
+        sets.append(stated)
     return table.with_columns({ours: sets})
 
 
-def _names_sets(table: Table, name: Any, values: Collection[str]) -> bool:
-    """Whether each row has the name of a set in a column."""
+def _sets_in(cell: Any, values: Collection[str]) -> str:
+    """Return the set, or the sets ("a,b"), that a cell names in any case, also within other words; "" for none."""
+    if not isinstance(cell, str):
+        return ""
+    if cell in values:
+        return cell
+    names = [name.strip() for name in cell.lower().split(",")]
+    if set(names) <= set(values):
+        return ",".join(names)
+    return only_one_in(cell, values)
+
+
+def _tells_sets(table: Table, name: Any, values: Collection[str]) -> bool:
+    """Whether each cell of a column is the name of a set, or holds one, if they are not all the same.
+
+    The same word in all rows may stand for something else, such as how the LVLM was trained.
+    """
     if not table.has(0, name):
         return False
-    return all(isinstance(cell, str) and cell in values for cell in table.cells(name))
+    sets = set()
+    are_names = True
+    for cell in table.cells(name):
+        name_of_set = _sets_in(cell, values)
+        if not name_of_set:
+            return False
+        sets.add(name_of_set)
+        are_names = are_names and cell.strip().lower() == name_of_set
+    return are_names or len(sets) > 1
 
 
 def _with_parts_of_index(table: Table, names: Sequence[str]) -> Table:

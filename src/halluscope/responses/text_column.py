@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from halluscope.reading.columns import plain
+from halluscope.responses import other_texts
 from halluscope.responses.cells import FAILED, is_nothing, label_in, text_in, yes_no_labels
 from halluscope.responses.column_facts import (
     FEWEST_ROWS,
@@ -19,7 +20,6 @@ from halluscope.responses.column_facts import (
     are_all_right,
     are_numbers,
     facts_of,
-    labels_in,
     plain_answer,
 )
 from halluscope.responses.names import (
@@ -233,7 +233,7 @@ def decide(table: Table, column: str, texts: Texts, expected: Expected) -> Choic
     if are_all_right(texts, expected):
         _refuse_beside_others(table, replace(facts, right=facts.rows), expected)
     if not facts.is_constant and not _may_be_of_people(column, expected):
-        return Choice(column, _about_other_answers(table, column, texts, expected))
+        return Choice(column, _about_other_responses(table, column, texts, expected))
     varied = _varied(beside(table, column, expected))
     if not facts.is_constant and column != CAPTION:  # of two usual names, their order decides
         varied = [others for others in varied if others.name not in TEXTS]
@@ -272,27 +272,39 @@ def _refuse_beside_others(table: Table, facts: Facts, expected: Expected) -> Non
         raise ValueError(_refusal(table, facts, others))
 
 
-def _about_other_answers(table: Table, column: str, texts: Texts, expected: Expected) -> list[str]:
-    """Say which other columns have other answers, such as those of a second method; only labels can be compared."""
+def _about_other_responses(table: Table, column: str, texts: Texts, expected: Expected) -> list[str]:
+    """Say which other columns have other responses, such as those of a second method."""
     remarks: list[str] = []
     columns = _varied(beside(table, column, expected))
     if not columns:
         return remarks
-    labels = _labels_of(expected)
     for facts in columns:
-        different = 0
-        for text, other in zip(texts, texts_of(table, facts.name), strict=True):
-            answer = _first_word(text)
-            other_answer = _first_word(other)
-            if answer != other_answer and answer in labels and other_answer in labels:
-                different += 1
+        others = texts_of(table, facts.name)
+        kind = "text"
+        if expected.labels:
+            kind = "answer"
+            different = _other_labels(texts, others, expected.labels)
+        else:
+            different = other_texts.count(texts, others, facts.name)
         if different:
+            name = one_line(facts.name, SHOWN)
             remarks.append(
-                f"The responses are those of the column {one_line(column, SHOWN)!r}; {one_line(facts.name, SHOWN)!r} "
-                f"has another answer in {different:,} of {len(texts):,} rows. If these are the LVLM's, name the "
-                "column: --text-column (text_column)"
+                f"The responses are those of the column {one_line(column, SHOWN)!r}; {name!r} has another {kind} in "
+                f"{different:,} of {len(texts):,} rows. If these are the LVLM's, name the column: --text-column {name} "
+                "(text_column)"
             )
     return remarks
+
+
+def _other_labels(texts: Texts, others: Texts, labels: Collection[str]) -> int:
+    """Return in how many rows two columns begin with different labels, such as yes and no."""
+    different = 0
+    for text, other in zip(texts, others, strict=True):
+        answer = _first_word(text)
+        other_answer = _first_word(other)
+        if answer != other_answer and answer in labels and other_answer in labels:
+            different += 1
+    return different
 
 
 def _first_word(text: str | None) -> str:
@@ -360,20 +372,12 @@ def texts_of(table: Table, name: str) -> list[str | None]:
 
 def _are_responses(texts: Texts, expected: Expected) -> bool:
     """Whether texts in a column whose name says nothing look like responses, not like a category or a note."""
-    labels = _labels_of(expected)
+    labels = expected.labels
     different = len(set(texts))
     if not labels:
         return 2 * different > len(texts)
     begin_with_label = sum(_first_word(text) in labels for text in texts)
     return different > 1 and 2 * begin_with_label >= len(texts)
-
-
-def _labels_of(expected: Expected) -> set[str]:
-    """Return the labels among the right answers by any version, such as yes and no."""
-    labels: set[str] = set()
-    for answers in expected.versions:
-        labels |= labels_in(answers)
-    return labels
 
 
 # What is said of the choice

@@ -11,7 +11,17 @@ from typing import Any
 from halluscope.reading import tables
 from halluscope.reading.tables import Located
 from halluscope.responses.image_urls import address_in, file_in
-from halluscope.responses.names import IDS, IMAGES, LABEL, QUESTIONS, SAYS, TEXTS, TURNS, is_image_file
+from halluscope.responses.names import (
+    IDS,
+    IMAGES,
+    LABEL,
+    QUESTIONS,
+    SAYS,
+    TEXTS,
+    TURNS,
+    is_image_file,
+    only_one_in,
+)
 from halluscope.sanitize import one_line
 from halluscope.validation import is_number
 
@@ -71,12 +81,15 @@ def rows_of_columns(content: Mapping[str, Any]) -> list[dict[str, Any]]:
     lists = content.get("data")
     if isinstance(names, list) and isinstance(lists, list):
         with suppress(TypeError, ValueError):
-            return [dict(zip(names, cells, strict=True)) for cells in lists]
-    if not isinstance(next(iter(content.values()), None), list | dict):
+            rows = [dict(zip(names, cells, strict=True)) for cells in lists]
+            return _with_index(rows, content.get("index"))
+    first = next(iter(content.values()), None)
+    if not isinstance(first, list | dict):
         return []
+    index = _index_in(content)
     columns = {}
     for name, value in content.items():
-        cells = _column_in(value)
+        cells = _column_in(value, index)
         if cells is None or any(isinstance(cell, Mapping) for cell in cells):
             return []
         singular = name.removesuffix("s")
@@ -89,19 +102,41 @@ def rows_of_columns(content: Mapping[str, Any]) -> list[dict[str, Any]]:
     rows = []
     for cells in zip(*columns.values(), strict=True):
         rows.append(dict(zip(columns, cells, strict=True)))
-    return rows
+    return _with_index(rows, index)
 
 
-def _column_in(value: Any) -> Sequence[Any] | None:
-    """Return the cells of a column: a list, or an object with the keys "0", "1", ...; None for anything else."""
+def _index_in(content: Mapping[str, Any]) -> list[str]:
+    """Return the keys of the cells in a table's columns: a count, or any if a column is named as columns often are."""
+    first = next(iter(content.values()))
+    if not isinstance(first, dict):
+        return []
+    index = list(first)
+    is_count = all(key == str(number) for number, key in enumerate(index))
+    is_table = any(name in CELLS or SAYS.match(name) for name in content)
+    return index if is_count or is_table else []
+
+
+def _column_in(value: Any, index: Sequence[str]) -> Sequence[Any] | None:
+    """Return the cells of a column: a list, or an object with the keys of `index`; None for anything else."""
     if isinstance(value, list):
         return value
-    if not isinstance(value, dict):
-        return None
-    for number, key in enumerate(value):
-        if key != str(number):
-            return None
-    return list(value.values())
+    if isinstance(value, dict) and list(value) == index:
+        return list(value.values())
+    return None
+
+
+def _with_index(rows: list[dict[str, Any]], index: Any) -> list[dict[str, Any]]:
+    """Return rows with pandas' index as ids, where it says more than their order, which ascending numbers do not."""
+    if not isinstance(index, list) or len(index) != len(rows) or tables.KEY in rows[0]:
+        return rows
+    ids = []
+    for key in index:
+        if not isinstance(key, int | str):
+            return rows
+        ids.append(int(key) if str(key).isdecimal() else key)
+    if all(isinstance(key, int) for key in ids) and ids == sorted(ids):
+        return rows
+    return [{tables.KEY: key, **row} for key, row in zip(ids, rows, strict=True)]
 
 
 # Lists of rows
@@ -220,9 +255,9 @@ def _facts_of_key(name: str, known: Unfolding) -> dict[str, str]:
         return {tables.KEY: name}
     facts = {}
     for column, values in known.parts.items():
-        for value in values:
-            if value in name.lower():
-                facts[column] = value
+        value = only_one_in(name, values)
+        if value:
+            facts[column] = value
     return facts
 
 

@@ -603,20 +603,20 @@ def by_cells(case: Case) -> Pairs | None:
     column = next(iter(case.identity.also), "")
     if column not in case.table.columns:
         return None
-    places_by_cell: dict[frozenset[str], list[int]] = {}
+    places_by_sets: dict[frozenset[str], list[int]] = {}
     for place, cell in enumerate(case.table.cells(column)):
-        places_by_cell.setdefault(frozenset(str(cell).split(",")), []).append(place)
-    if all(len(cell) < 2 for cell in places_by_cell):
+        places_by_sets.setdefault(frozenset(str(cell).split(",")), []).append(place)
+    if all(len(sets) < 2 for sets in places_by_sets):
         return None
-    ways = _ways_of_sets(case, column)
+    orders = _orders_of_sets(case, column)
     answered: dict[int, int] = {}
-    for cell, places in places_by_cell.items():
+    for sets, places in places_by_sets.items():
         questions = picked(case.stated_questions, places)
-        way = _way_in_order(ways, cell, questions)
-        if way is None:
+        shared_rows = _in_order_of(questions, orders.get(sets, {}))
+        if shared_rows is None:
             return None
-        for alike, place in zip(way, places, strict=True):
-            for row in alike.values():
+        for row_of_set, place in zip(shared_rows, places, strict=True):
+            for row in row_of_set.values():
                 answered[id(row)] = place
     rows = []
     places = []
@@ -631,33 +631,30 @@ def by_cells(case: Case) -> Pairs | None:
     return agreeing(case, f"{ORDER} and {QUESTION}", rows, places, len(case.wanted))
 
 
-# The rows with one image and question, by their sets
-Alike = dict[str, Any]
+# Rows about one image that ask one question: the name of each set that has such a row -> its row
+RowOfSet = dict[str, Any]
 
 
-def _ways_of_sets(case: Case, column: str) -> dict[Hashable, list[Alike]]:
-    """Return, for each cell and set, the rows of the set that are in all sets of the cell, each with those alike."""
-    by_content: dict[Hashable, Alike] = {}
+def _orders_of_sets(case: Case, column: str) -> dict[frozenset[str], dict[str, list[RowOfSet]]]:
+    """Return what some sets share and no other set has, in the order of each of them: sets -> set -> shared rows."""
+    by_content: dict[Hashable, RowOfSet] = {}
     for row in case.rows:
-        alike = by_content.setdefault((images_of(row), question_of(row)), {})
-        alike[getattr(row, column)] = row
-    ways: dict[Hashable, list[Alike]] = {}
+        row_of_set = by_content.setdefault((images_of(row), question_of(row)), {})
+        row_of_set[getattr(row, column)] = row
+    orders: dict[frozenset[str], dict[str, list[RowOfSet]]] = {}
     for row in case.rows:
-        alike = by_content[images_of(row), question_of(row)]
         name = getattr(row, column)
-        if alike[name] is row:
-            ways.setdefault((frozenset(alike), name), []).append(alike)
-    return ways
+        row_of_set = by_content[images_of(row), question_of(row)]
+        if row_of_set[name] is row:  # the last one, if its set asks twice
+            orders.setdefault(frozenset(row_of_set), {}).setdefault(name, []).append(row_of_set)
+    return orders
 
 
-def _way_in_order(
-    ways: Mapping[Hashable, list[Alike]], cell: frozenset[str], questions: Sequence[str]
-) -> list[Alike] | None:
-    """Return the rows of a set of a cell that ask these questions in this order."""
-    for name in cell:
-        way = ways.get((cell, name), [])
-        if [question_of(alike[name]) for alike in way] == questions:
-            return way
+def _in_order_of(questions: Sequence[str], orders: Mapping[str, list[RowOfSet]]) -> list[RowOfSet] | None:
+    """Return shared rows in the order of the first set that asks these questions in their order; None if none does."""
+    for name, shared_rows in orders.items():
+        if [question_of(row_of_set[name]) for row_of_set in shared_rows] == questions:
+            return shared_rows
     return None
 
 

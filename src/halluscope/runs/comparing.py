@@ -15,6 +15,7 @@ import numpy as np
 from halluscope import registry
 from halluscope.benchmark import HIGHER, Benchmark
 from halluscope.errors import RunError
+from halluscope.judged import Judged
 from halluscope.reporting.tables import Values, principal
 from halluscope.runs.run import Run, benchmark_of, rescore
 from halluscope.sanitize import short_repr
@@ -61,6 +62,8 @@ class Comparison:
     classes: Sequence[Compared]
     level: float  # the level of the intervals
     untested: Mapping[str, str]  # score that has no interval in a run, and so no p value -> the reason
+    # score that is not of the same rows in all runs, for lack of verdicts -> run -> how many rows count for it
+    unlike_rows: Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,7 @@ def compare(
         classes=corrected(benchmark, classes, level),
         level=level,
         untested=untested(compared_scores, all_parts),
+        unlike_rows=rows_by_run(benchmark, compared_scores, parts),
     )
 
 
@@ -282,6 +286,45 @@ def untested(scores: Sequence[str], parts: Iterable[Rescored]) -> dict[str, str]
             if reason:
                 reasons.setdefault(score, reason)
     return reasons
+
+
+def rows_by_run(
+    benchmark: Benchmark, scores: Sequence[str], parts: Mapping[str, Rescored]
+) -> dict[str, dict[str, int]]:
+    """Return which scores of verdicts are not of the same rows: score -> run -> how many rows count for it."""
+    if not isinstance(benchmark, Judged):
+        return {}
+    means = [name for name in benchmark.means if name != benchmark.unread]
+    counts: dict[str, dict[str, int]] = {}
+    for score in scores:
+        columns = means  # of a score that is no mean, a row counts that counts for any
+        if score in means:
+            columns = [score]
+        places: dict[str, list[int]] = {}  # of the rows that count
+        for name, part in parts.items():
+            places[name] = places_with(part.run.found, columns)
+        first, *others = places.values()
+        if any(other != first for other in others):
+            counts[score] = {name: len(counting) for name, counting in places.items()}
+    return counts
+
+
+def places_with(rows: Sequence[Values], columns: Sequence[str]) -> list[int]:
+    """Return the places of the rows that have a value in one of some columns."""
+    places = []
+    for place, row in enumerate(rows):
+        if any(row.get(column) is not None for column in columns):
+            places.append(place)
+    return places
+
+
+def of_unlike_rows(counts: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """Return a line for each score that is not of the same rows in all runs."""
+    lines = []
+    for score, rows_of in counts.items():
+        rows = ", ".join(f"{count:,} rows of {name}" for name, count in rows_of.items())
+        lines.append(f"{score} is not of the same rows: {rows} count for it, those without a verdict do not.")
+    return lines
 
 
 # Classes

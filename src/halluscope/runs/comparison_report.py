@@ -8,7 +8,7 @@ from string import ascii_uppercase
 
 from halluscope.benchmark import LOWER, Benchmark
 from halluscope.reporting.tables import ROWS, Cell, Notes, Number, Table, gap, plain, printed, scored
-from halluscope.runs.comparing import Compared, Comparison
+from halluscope.runs.comparing import Compared, Comparison, of_unlike_rows
 from halluscope.stats.paired import FEWEST
 
 FEW = 10  # up to this many differences between models are all shown; of more, only those from the best model
@@ -61,6 +61,7 @@ def remarks(comparison: Comparison) -> Iterator[str]:
         yield f"The runs were not scored alike, which also changes differences: {key} is {' and '.join(texts)}."
     for score, reason in comparison.untested.items():
         yield f"Differences in {score} are not tested. {reason}"
+    yield from of_unlike_rows(comparison.unlike_rows)
 
 
 def of_parts(

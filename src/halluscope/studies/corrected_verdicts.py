@@ -168,13 +168,17 @@ class Score:
         resampling: Bootstrap,
     ) -> "Score | None":
         """Correct a score; None if a model has no such score, or nobody marked what it needs."""
+        if not all(name in model.verdicts.counts for model in models):
+            return None
+        own_models: dict[int, Model] = {}  # the number of a certificate -> the model that it is of
+        for model in models:
+            if model.is_own:
+                own_models[model.certificate] = model
         marks = []
         for number, certificate in enumerate(certificates):
-            own = [model for model in models if model.is_own and model.certificate == number]
-            marks.append(marks_of(name, certificate, models[0].verdicts.view, own))
+            marks.append(marks_of(name, certificate, models[0].verdicts.view, own_models.get(number)))
         used = {model.certificate for model in models}
-        has_score = all(name in model.verdicts.counts for model in models)
-        if not has_score or not all(marks[number].whole.any() for number in used):
+        if not all(marks[number].whole.any() for number in used):
             return None
         judged = judged_of(name, models)
         most = 1.0
@@ -281,21 +285,21 @@ def judged_of(name: str, models: Sequence[Model]) -> list[Judged]:
     return judged
 
 
-def marks_of(name: str, certificate: Certificate, view: Any, own: Sequence[Model]) -> Marks:
+def marks_of(name: str, certificate: Certificate, view: Any, own_model: Model | None) -> Marks:
     """Return a certificate's marks for a score; of a run's own responses, with what that run's judge says of them."""
     lines = certificate.content["marks"]
     by_people = view.counted([line["people"] for line in lines])[name]
-    by_judge = view.counted([line["judge"] for line in lines]).get(name)
-    judged = np.asarray(by_judge[0], dtype=float)
-    is_used = np.ones(len(lines), dtype=bool)
-    for model in own:
-        row_of = {text: row for row, text in enumerate(model.verdicts.names)}
+    if own_model is None:
+        judged = view.counted([line["judge"] for line in lines])[name][0]
+        is_used = np.ones(len(lines), dtype=bool)
+    else:
+        row_of = {text: row for row, text in enumerate(own_model.verdicts.names)}
         rows = [row_of[line["text"]] for line in lines]
-        is_used = model.rows[rows]
-        judged = np.asarray(model.verdicts.counts[name][0][rows], dtype=float)
+        judged = own_model.verdicts.counts[name][0][rows]
+        is_used = own_model.rows[rows]
     chances = np.array([line["chance"] for line in lines], dtype=float)
     return Marks(
-        judged=judged[is_used],
+        judged=np.asarray(judged, dtype=float)[is_used],
         part=np.asarray(by_people[0], dtype=float)[is_used],
         whole=np.asarray(by_people[1], dtype=float)[is_used],
         chances=chances[is_used],

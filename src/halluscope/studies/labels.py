@@ -229,10 +229,11 @@ def _of_lines(path: Path, digests: Mapping[str, str], vocabulary: Vocabulary) ->
         answers[line.text, line.class_name] = line.answer
         weights[line.text] = line.weight
     classes = vocabulary.classes
-    is_whole = len(lines) == len(answers) == len(weights) * len(classes)
+    is_each_once = len(lines) == len(answers)
+    is_whole = len(answers) == len(weights) * len(classes)
     have_weights = {weight > 0 for weight in weights.values()}
     differ = any(line.weight != weights[line.text] for line in lines)
-    if not is_whole or len(have_weights) != 1 or differ:
+    if not is_each_once or not is_whole or len(have_weights) != 1 or differ:
         raise ValueError(
             f"{path} has {len(lines):,} labels of {len(weights):,} texts; expected one for each of the "
             f"{len(classes):,} classes of a text, with the same weight for all, and weights of all texts or of none. A "

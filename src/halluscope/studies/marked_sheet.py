@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from halluscope.files.opening import ending
+from halluscope.files.opening import SHEETS, ending
 from halluscope.reading import tables
 from halluscope.reporting.tables import interval, percent
 from halluscope.sanitize import short_repr
@@ -16,7 +16,6 @@ from halluscope.studies.sheet import COLUMNS, KINDS, Entry, marks_of, name_of, n
 
 MADE_BY = "`halluscope study sheet make` or `halluscope study agree`"
 SOME = 5  # the most rows that a message names
-TABLES = (".csv", ".tsv", ".xlsx")
 NEEDED = ("sheet", "row", "mark")  # the columns without which a file is no sheet
 
 _NAME = re.compile(rf"(?P<kind>{'|'.join(KINDS)})-[0-9a-f]{{8}}-(?P<rows>[1-9][0-9]{{0,9}})")
@@ -167,7 +166,7 @@ def read_partly_marked(path: Path) -> Sheet:
 def _lines(path: Path) -> list[dict[str, str]]:
     """Return the rows of a file that looks like a sheet."""
     kind = ending(path)
-    if kind not in TABLES:
+    if kind not in SHEETS:
         kind = ".csv"  # as a spreadsheet may name it .txt
     lines = []
     for _, cells in tables.rows(path, tables.Choices(kind=kind)):

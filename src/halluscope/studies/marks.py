@@ -40,7 +40,7 @@ def says(sheet: Sheet) -> Said:
 def _of_texts(sheet: Sheet) -> Said:
     """Count how much of a sheet is marked: texts, and the rows of those texts whose rows are all marked."""
     texts = sheet.texts()
-    unmarked = len({entry["text"] for entry in sheet.unmarked})
+    unmarked = len(sheet.unfinished)
     marks: Counter[str] = Counter()
     for entries in texts.values():
         marks.update(entry["mark"] for entry in entries)

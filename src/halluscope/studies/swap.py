@@ -13,7 +13,16 @@ from halluscope.benchmark import LOWER, Benchmark
 from halluscope.errors import RunError
 from halluscope.reporting.printed import Printed
 from halluscope.reporting.tables import Cell, Notes, Report, Table, Values, estimate, plain
-from halluscope.runs.comparing import OUTCOMES, Compared, Rescored, rescored, unlike, wanted_scores
+from halluscope.runs.comparing import (
+    OUTCOMES,
+    Compared,
+    Rescored,
+    of_unlike_rows,
+    rescored,
+    rows_by_run,
+    unlike,
+    wanted_scores,
+)
 from halluscope.runs.comparison_report import cells_of, p_value
 from halluscope.runs.folder import checked
 from halluscope.runs.run import Run, benchmark_of
@@ -48,7 +57,8 @@ def swap(first: str | Path, second: str | Path, scores: Sequence[str], resamplin
         `rows`; `agreement`, for each LVLM and each score of a row the share `same` of the rows in which both judges
         give the same, with Wilson's interval, and Cohen's `kappa`; `scores`, each LVLM's score by both judges, and the
         difference with a paired interval; `ranks`, for two LVLMs or more with a defined score, each one's rank by both
-        judges, and Kendall's tau with an interval; `judges`, what differs in the two judges' signatures.
+        judges, and Kendall's tau with an interval; `judges`, what differs in the two judges' signatures; `unlike_rows`,
+        for each LVLM the scores that are not of the same rows by both judges, for lack of verdicts, and of how many.
     """
     runs = runs_by_judge(first, second)
     parts = rescored(runs, resampling)
@@ -60,19 +70,25 @@ def swap(first: str | Path, second: str | Path, scores: Sequence[str], resamplin
             agreement.append({"model": name, **row})
     differences = []
     ranks = []
-    for score in wanted_scores(benchmark, scores, list(parts.values())):
+    compared_scores = wanted_scores(benchmark, scores, list(parts.values()))
+    for score in compared_scores:
         for name, pair in pairs.items():
             differences.append(pair.first.against(pair.second, score, (name, name), resampling.level))
         defined = with_score(pairs, score)
         if len(defined) > 1:
             ranks.append(ranks_of(benchmark, score, defined, resampling))
     pair = next(iter(pairs.values()))
+    unlike_rows = []
+    for model, both in pairs.items():
+        by_judge = {model + BY_FIRST: both.first, model + BY_SECOND: both.second}
+        unlike_rows.append(rows_by_run(benchmark, compared_scores, by_judge))
     values: dict[str, Any] = {
         "rows": len(pair.first.run.found),
         "agreement": agreement,
         "scores": [score_of(compared) for compared in differences],
         "ranks": ranks,
         "judges": unlike([pair.first, pair.second]),
+        "unlike_rows": unlike_rows,
     }
     return Printed(values, report(values, differences, benchmark), values["scores"])
 
@@ -254,6 +270,8 @@ def report(values: Values, differences: Sequence[Compared], benchmark: Benchmark
         blocks.append(Table("ranks", [f"by {ranking['score']}", "1st judge", "2nd judge"], rows))
         blocks.append(Notes([f"Kendall's tau of the two rankings is {tau_line(ranking['tau'])}"]))
     lines = [f"{values['rows']:,} rows that all runs have."]
+    for counts in values["unlike_rows"]:
+        lines += of_unlike_rows(counts)
     for name, (by_first, by_second) in values["judges"].items():
         lines.append(f"{name} is {by_first} and {by_second}")
     lines.append(

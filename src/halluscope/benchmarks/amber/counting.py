@@ -11,7 +11,7 @@ from halluscope.benchmarks.amber.reading import Answers, Description
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats
-from halluscope.stats.tallies import Ints
+from halluscope.stats.tallies import Bools, Ints
 
 # Names of counts. Of answers: [images, kinds of question, right answers, readings]
 ANSWERS = "answers"
@@ -70,6 +70,26 @@ def count_descriptions(
         counts[HALLUCINATING][number] += bool(description.hallucinated)
         counts[DESCRIPTIONS][number] += 1
     return counts
+
+
+def mentioned_and_there(rows: Sequence[AmberRow], descriptions: Sequence[Description]) -> tuple[Bools, Bools]:
+    """Return which annotated words descriptions mention, and which are annotated for their images.
+
+    Both are [descriptions, words].
+    """
+    words: dict[str, int] = {}
+    for row in rows:
+        for word in row.truth:
+            words.setdefault(word, len(words))
+    mentioned = np.zeros((len(rows), len(words)), dtype=bool)
+    there = np.zeros((len(rows), len(words)), dtype=bool)
+    for number, (row, description) in enumerate(zip(rows, descriptions, strict=True)):
+        for word in row.truth:
+            there[number, words[word]] = True
+        for word in description.mentions:
+            if word in words:
+                mentioned[number, words[word]] = True
+    return mentioned, there
 
 
 def count_answers(rows: Sequence[AmberRow], answers: Answers, image: Ints, images: int) -> Ints:

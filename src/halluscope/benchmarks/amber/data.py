@@ -133,8 +133,11 @@ class AmberRows(Rows[AmberRow]):
                 "queries (id, image, query); expected one of each."
             )
         annotations = {}
-        for _, annotation in contents[with_annotations[0]]:
-            annotations[str(annotation["id"])] = annotation
+        for where, annotation in contents[with_annotations[0]]:
+            id = str(annotation["id"])
+            if id in annotations:
+                raise BuildError(f"{where} is the second annotation of the id {id:.80}; expected one.")
+            annotations[id] = annotation
         rows = []
         for where, query in contents[with_queries[0]]:
             annotation = annotations.get(str(query["id"]))

@@ -4,11 +4,14 @@ No model is asked: a description's nouns are compared with annotated words, and 
 a named rule.
 """
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from halluscope.benchmark import Column, Dataset, Preset, Score
 from halluscope.benchmarks.amber import conventions, counting, data
@@ -22,13 +25,18 @@ from halluscope.benchmarks.amber.reading import (
     nouns_in,
 )
 from halluscope.benchmarks.amber.words import synonyms_of
+from halluscope.judging.votes import OTHER, YES
+from halluscope.mentions.nothing_named import warn_if_nothing_is_named
 from halluscope.metric import Options, Scores
 from halluscope.options import check_effect, option, takes
 from halluscope.reading.words import readers
 from halluscope.responses import parsers, read_otherwise
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
+from halluscope.responses.naming import named
 from halluscope.rows_metric import RowsMetric
+from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
+from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.counts import ClusterCounts, Tables
 from halluscope.stats.intervals import Counts, LeftOut, leave_out, shifted
 from halluscope.validation import paired
@@ -320,7 +328,16 @@ class.
         result: dict[str, Any],
         options: AmberOptions,
     ) -> None:
-        if options.rule == parsers.STRICT or not rows.question_numbers:
+        descriptions = [texts[number] for number in rows.description_numbers]
+        if descriptions:
+            warn_if_shuffled(*counting.mentioned_and_there(rows.descriptions, readings.descriptions))
+        warn_of_answers(descriptions)
+        warn_if_nothing_is_named(descriptions, [bool(read.mentions) for read in readings.descriptions])
+        if not rows.question_numbers:
+            return
+        right = counting.right_answers(rows.questions)
+        warn_if_shuffled((readings.answers == YES)[:, np.newaxis], (right == YES)[:, np.newaxis])
+        if options.rule == parsers.STRICT:
             return
         replies = [texts[number] for number in rows.question_numbers]
         read_otherwise.warn_if_read_otherwise(
@@ -329,7 +346,7 @@ class.
                 rule=options.rule,
                 by_rule=readings.answers,
                 by_strict=parsers.read(replies, parsers.STRICT),
-                right=counting.right_answers(rows.questions),
+                right=right,
                 word_of=parsers.word_of,
             )
         )
@@ -391,6 +408,20 @@ def shown_answer(row: AmberRow, said: str | None) -> dict[str, Any]:
 
 
 METRIC = Amber()
+
+
+def warn_of_answers(descriptions: Sequence[str]) -> None:
+    """Warn if most descriptions are answers to questions, as where the questions' ids count from 1."""
+    answers = [text for text in descriptions if parsers.first_word(text) != OTHER]
+    if 2 * len(answers) > len(descriptions):
+        warnings.warn(
+            named(
+                f"{len(answers):,} of {len(descriptions):,} descriptions begin with yes or no, such as "
+                f"{short_repr(answers[0], 60)}; expected texts that describe an image. Are these responses to the "
+                "questions, which have the ids 1,005 to 15,220? Give each AMBER's id, or its image and question."
+            ),
+            stacklevel=4,
+        )
 
 
 @takes(AmberOptions)

@@ -19,6 +19,7 @@ from halluscope.benchmarks.chair.counting import Mentions
 from halluscope.benchmarks.chair.sentences import whole_sentences
 from halluscope.cores import map_texts
 from halluscope.mentions import synonyms
+from halluscope.mentions.nothing_named import warn_if_nothing_is_named
 from halluscope.mentions.reading import Caption, CaptionReader
 from halluscope.mentions.synonyms import allow_other_option, check_allow_other
 from halluscope.metric import Metric, Options, Scores
@@ -203,7 +204,9 @@ of captions with at least one.
         result: dict[str, Any],
         options: ChairOptions,
     ) -> None:
-        warn_if_shuffled(readings.mentions.mentioned, rows.present)
+        mentioned = readings.mentions.mentioned
+        warn_if_shuffled(mentioned, rows.present)
+        warn_if_nothing_is_named(responses, mentioned.any(axis=1) | ~rows.present.any(axis=1))
 
     def data(self, rows: Images) -> str:
         return data_of_objects(rows.vocabulary.name, rows.objects, rows.image_ids)

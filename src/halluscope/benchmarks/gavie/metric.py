@@ -11,9 +11,10 @@ import numpy as np
 
 from halluscope.benchmark import Dataset, Judges, Score
 from halluscope.benchmarks.gavie.data import QUESTIONS, Question
-from halluscope.benchmarks.gavie.reading import MOST, PROMPTS
+from halluscope.benchmarks.gavie.reading import MOST, PROMPTS, warn_of_several_answers
 from halluscope.judged import Adds, Judged, JudgedOptions, Readings, mean_of
 from halluscope.judging.options import given_verdicts_option, judge_option, max_tokens_option
+from halluscope.judging.verdict_prompts import Verdict
 from halluscope.judging.verdicts import Criterion
 from halluscope.options import option, takes
 from halluscope.stats.intervals import Counts, Range
@@ -107,6 +108,9 @@ accuracy (is it true of the image?).
                 "language model needs them to know what the image shows. Build the dataset with --regions, or give "
                 "ratings."
             )
+
+    def warn_of_verdicts(self, verdicts: Sequence[Verdict | None]) -> None:
+        warn_of_several_answers(verdicts)
 
     def fields(self, row: Question) -> dict[str, Any]:
         return {"regions": row.regions or (), "question": row.question}

@@ -7,7 +7,8 @@ here each response has a prompt of its own.
 """
 
 import re
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from halluscope.files.writing import json_text
@@ -19,8 +20,12 @@ from halluscope.sanitize import encodable, short_repr
 MOST = 10
 
 SCORED = re.compile(r"\bscore of (?:the )?answer ?1\b[\s*_`:]{1,12}(\d+(?:\.\d+)?)(.{0,12})", re.IGNORECASE)
-# What follows digits that are not a score by themselves: 7/100, 7-8, 7 to 8, 7,5
-GOES_ON = re.compile(r",\d|\s*(?:/(?!\s*10\b)|(?:[-\u2013\u2192]|->)\s*\d|to\b|or\b|\d)")
+# A score of a second response, or a later one
+OTHER_ANSWERS = re.compile(r"\bscore of (?:the )?answer ?(?!1\b)\d", re.IGNORECASE)
+# What follows digits that are not a score by themselves, or on another scale: 7/100, 4 out of 5, 7-8, 7 to 8, 7,5
+GOES_ON = re.compile(
+    r",\d|\s*(?:/(?!\s*10\b)|(?:out )?of (?!10\b)\d|(?:[-\u2013\u2192]|->)\s*\d|to\b|or\b|\d)"
+)
 
 # A score in a response, in whatever words
 HELD = re.compile(r"\b(?:score of (?:the )?answer ?1?|relevancy|accuracy)\b[^.]{0,40}?\d")
@@ -76,6 +81,20 @@ def read_words(reply: str, response: str = "") -> Verdict | None:
     return Verdict(numbers, {"reason": encodable(reply)})
 
 
+def warn_of_several_answers(verdicts: Sequence[Verdict | None]) -> None:
+    """Warn of replies to the authors' prompt about several responses at once: only the first one's scores are read."""
+    several = 0
+    for verdict in verdicts:
+        if verdict is not None and OTHER_ANSWERS.search(verdict.notes["reason"]):
+            several += 1
+    if several:
+        warnings.warn(
+            f"{several:,} of the {len(verdicts):,} replies score several answers; the scores of answer1 are taken. If "
+            "the responses are another answer, give its scores as numbers.",
+            stacklevel=5,
+        )
+
+
 def read_object(parts: Mapping[str, Any]) -> Verdict:
     """Return the verdict of a reply to our prompt."""
     numbers = {"relevancy": float(parts["relevancy"]), "accuracy": float(parts["accuracy"])}
@@ -122,6 +141,6 @@ OURS = OurPrompt(
     verdict=read_object,
 )
 
-AUTHORS = AuthorsPrompt("authors-3", beside(__file__, "authors.txt"), read_words, refusal_of_words)
+AUTHORS = AuthorsPrompt("authors-4", beside(__file__, "authors.txt"), read_words, refusal_of_words)
 
 PROMPTS = {"ours": OURS, "authors": AUTHORS}  # by the values of the option `prompts`

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from halluscope.judging.completions import warn_of_cut_off
 from halluscope.judging.options import GIVEN
+from halluscope.judging.prompts import without_thoughts
 from halluscope.judging.verdicts import reply_of
 from halluscope.sanitize import short_repr
 from halluscope.stats.tallies import Ints
@@ -52,9 +54,10 @@ def given(
         known[code] = code
         known[str(code)] = code
     replies = []
-    for verdict in verdicts:
+    for row, verdict in enumerate(verdicts):
         if not _is_code(verdict, known):
-            replies.append(reply_of(verdict, ()))
+            replies.append(reply_of(verdict, (), f"{name}[{row}]"))
+    warn_of_cut_off(verdicts, name)
     if rows and len(replies) == rows and None not in replies:
         codes = _read(name, replies, words, read)
         return Given(codes, [GIVEN] + list(key), are_texts=True)
@@ -75,7 +78,7 @@ def _is_code(verdict: Any, known: Mapping[Any, int]) -> bool:
 def _read(name: str, replies: Sequence[Any], words: Mapping[str, int], read: ReadReply) -> Ints:
     codes = []
     for reply in replies:
-        word = read(reply)
+        word = read(without_thoughts(reply))
         if word is None:
             codes.append(UNREAD)
         else:

@@ -15,8 +15,9 @@ TYPES = ("false premises", "visual challenge", "insufficient context")
 
 BETWEEN_ANSWERS = ";"  # in the authors' file
 
-# The column of ids: it has no name in the authors' file, for which pandas puts another; the last that a row has counts
-UNNAMED = ("Unnamed: 0", "")
+# The column of ids: it has no name in the authors' file, for which pandas puts another, and its own index without one
+# before it; the last that a row has counts
+UNNAMED = ("", "Unnamed: 0")
 
 RIGHT_ANSWERS = "at least one right answer, each a text"
 

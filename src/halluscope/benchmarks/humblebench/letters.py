@@ -15,11 +15,10 @@ LETTER = "[ABCDE]"
 _WORD = re.compile(r"\b\w+\b")
 _MARKED = re.compile(rf"\W*{LETTER}(?:\W*$|\s*[.:),])", re.IGNORECASE)
 _ALONE = re.compile(rf"\W*({LETTER})\W*")
-_FIRST = re.compile(
-    r"(?:(?:the )?(?:final |correct )?(?:answer|option|choice)(?: is)?\s*:?\s*)?"
-    rf"\W*({LETTER})\b(?!'\w)",
-    re.IGNORECASE,
-)
+_ANSWER_IS = r"(?:(?:the )?(?:final |correct )?(?:answer|option|choice)(?: is)?\s*:?\s*)?\W*"
+_FIRST = re.compile(rf"{_ANSWER_IS}({LETTER})\b(?!'\w)", re.IGNORECASE)
+_NONE_OF_THEM = re.compile(rf"{_ANSWER_IS}none of the above\b", re.IGNORECASE)  # what E says in each question
+_NOT_E = re.compile(r"\b[BCD]\b")
 _ANOTHER = re.compile(r"\b[BCDE]\b")  # A is a word too
 _AFTER_AN_ARTICLE = re.compile(r"\s+(?!(?:is|because|since|as)\b)\w")
 
@@ -41,10 +40,12 @@ def strict(text: str) -> int:
     """Read the letter that a response gives as its answer; none if another letter follows, or a noun after "a".
 
     It is the letter that the response marks (`halluscope.judging.marked_answer`), has on a line of its own at the
-    beginning or the end, or begins with.
+    beginning or the end, or begins with. "None of the above", which E says, is E.
 
     >>> strict("The answer is C."), strict("A dog"), strict("A is right"), strict("Let me think.\\nB")
     (2, 5, 0, 1)
+    >>> strict("None of the above.")
+    4
     """
     answer = answer_in(text, _begins_with_letter, _MARKED)
     letter = _line_of_its_own(answer) or _first_letter(answer)
@@ -73,6 +74,8 @@ def _line_of_its_own(text: str) -> str | None:
 def _first_letter(text: str) -> str | None:
     """Return the letter that a text begins with as its answer."""
     text = text.strip()
+    if _NONE_OF_THEM.match(text) and not _NOT_E.search(text):
+        return "E"
     begins = _FIRST.match(text)
     if begins is None:
         return None

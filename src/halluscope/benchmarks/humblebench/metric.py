@@ -42,7 +42,7 @@ class HumbleBenchOptions(LabelledRowsOptions):
         "parser",
         about='how a response is read: "official" reads the only letter of A to E among the response\'s words, in '
         'upper or lower case, so "A dog" is A; "strict" reads a letter that the response marks as its answer, begins '
-        "with, or has on a line of its own",
+        'with, or has on a line of its own, and "none of the above" as E',
         choices=tuple(letters.RULES),
         every=True,
     )

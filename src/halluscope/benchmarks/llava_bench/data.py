@@ -80,22 +80,23 @@ def complete(rows: Sequence[Question], contexts: Readable, answers: Readable) ->
             raise BuildError(
                 f"{contexts} says nothing of the image {row.file_name}; get context.jsonl again."
             )
-        if row.id not in answer_of:
+        id = str(row.id)
+        if id not in answer_of:
             raise BuildError(
                 f"{answers} has no answer to the question {row.id}; get answers_gpt4.jsonl again."
             )
-        if asked[row.id] != row.question:
+        if asked[id] != row.question:
             raise BuildError(
-                f"{answers} answers {short_repr(asked[row.id])} as the question {row.id}; expected "
+                f"{answers} answers {short_repr(asked[id])} as the question {row.id}; expected "
                 f"{short_repr(row.question)}. Get the questions and the answers from one place."
             )
-        completed.append(replace(row, context=caption_of[row.file_name], answer=answer_of[row.id]))
+        completed.append(replace(row, context=caption_of[row.file_name], answer=answer_of[id]))
     return completed
 
 
-def texts_by(file: Readable, key: str, text: str) -> dict[Any, str]:
+def texts_by(file: Readable, key: str, text: str) -> dict[str, str]:
     """Return the texts of a file of JSON lines by what they are about."""
-    texts: dict[Any, str] = {}
+    texts: dict[str, str] = {}
     for where, row in json_rows(file):
         if not isinstance(row, Mapping) or not isinstance(row.get(text), str):
             raise BuildError(
@@ -104,7 +105,7 @@ def texts_by(file: Readable, key: str, text: str) -> dict[Any, str]:
         about = row.get(key)
         if not isinstance(about, str) and not is_id(about):
             raise BuildError(f"{where}: {key} is {short_repr(about)}; expected a name or a whole number.")
-        if about in texts:
+        if str(about) in texts:
             raise BuildError(f"{where} is the second row on {key} {short_repr(about)}; expected one.")
-        texts[about] = row[text]
+        texts[str(about)] = row[text]
     return texts

@@ -18,6 +18,7 @@ from halluscope.benchmarks.llava_bench import reading
 from halluscope.benchmarks.llava_bench.data import CATEGORIES, QUESTIONS, Question, are_all_questions
 from halluscope.benchmarks.llava_bench.reading import (
     HIGHEST,
+    LOWEST,
     MODEL,
     MODEL_GAIN,
     PROMPTS,
@@ -309,6 +310,12 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
             facts[ORDER] = order_of(readings.verdicts.values, options)
         return facts
 
+    def warn(
+        self, texts: Sequence[str], rows: Any, readings: Readings, result: dict[str, Any], options: Any
+    ) -> None:
+        super().warn(texts, rows, readings, result, options)
+        warn_of_low(readings.verdicts.values)
+
     def signed(self, rows: Any, readings: Readings, options: LLaVABenchOptions) -> dict[str, Any]:
         signed = super().signed(rows, readings, options)
         if options.both_orders:
@@ -331,6 +338,19 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
 
     def identity(self, row: Question) -> tuple[Any, ...]:
         return (row.id, row.file_name, row.question, row.category, row.context or "", row.answer or "")
+
+
+def warn_of_low(values: Mapping[str, Floats]) -> None:
+    """Warn of given ratings below the scale, such as the 0 that scripts write where they could not read a reply."""
+    low = (values[REFERENCE] < LOWEST) | (values[MODEL] < LOWEST)
+    count = int(low.sum())
+    if count:
+        warnings.warn(
+            f"{count:,} of the {low.size:,} pairs of ratings have one below {LOWEST}, though the scale is {LOWEST} to "
+            f"{HIGHEST}; they count as they stand, as in the authors' summary. For a response that could not be rated, "
+            "write -1 and -1.",
+            stacklevel=4,
+        )
 
 
 def order_of(values: Mapping[str, Floats], options: LLaVABenchOptions) -> dict[str, float]:

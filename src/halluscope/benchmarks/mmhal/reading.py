@@ -24,9 +24,11 @@ RATING = re.compile(
     rf"\brating\b(?:{MARKS})?\s*:\s*(?:{MARKS}\s*)?(\d+(?:[.,]\d+)?)(?:\s*/\s*6\b)?", re.IGNORECASE
 )
 BEGINS_LINE = re.compile(rf"^[^\w\n]*{RATING.pattern}", re.IGNORECASE | re.MULTILINE)
-# What follows a rating that is not the only one: "4-5", "5 -> 2", and at the end of a line "4, 5"
+# What follows a rating that is not the only one, or on another scale: "4-5", "5 -> 2", "4 out of 5", and at the end of
+# a line "4, 5"
 REST_OF_RANGE = re.compile(
-    r"\s*(?:(?:[-\u2013\u2014/~\u2192]|->|to\b|or\b)\s*\d|(?:,|&|and\b)\s*\d\W*$)", re.MULTILINE
+    r"\s*(?:(?:[-\u2013\u2014/~\u2192]|->|to\b|or\b)\s*\d|(?:out )?of (?!6\b)\d|(?:,|&|and\b)\s*\d\W*$)",
+    re.MULTILINE,
 )
 
 # A rating in a response, in whatever words
@@ -49,7 +51,7 @@ def refusal_of_words(reply: str, response: str) -> Refusal | None:
         return Refusal(NO_RATING, "no line begins with it")
     for match in begins:
         if REST_OF_RANGE.match(reply, match.end()):
-            return Refusal(NO_RATING, "it is not the only one")
+            return Refusal(NO_RATING, "it is not the only one, or on another scale")
     return None
 
 
@@ -106,7 +108,7 @@ OURS = JsonPrompt(
 )
 
 # eval_gpt4.py, which comes with their dataset and is in llava-rlhf/LLaVA-RLHF, with five examples, (c) its authors
-STRICT = WordPrompt("authors-strict-4", beside(__file__, "authors.txt"), read_words, refusal_of_words)
+STRICT = WordPrompt("authors-strict-5", beside(__file__, "authors.txt"), read_words, refusal_of_words)
 OFFICIAL = WordPrompt(
     "authors-official-3", beside(__file__, "authors.txt"), read_officially, refusal_of_words
 )

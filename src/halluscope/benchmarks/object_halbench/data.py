@@ -1,12 +1,19 @@
 """Object HalBench's rows, and a user's file of the names that responses hold."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from halluscope.files.opening import Readable, json_rows
 from halluscope.reading.fields import Fields
 from halluscope.reading.rows import Row, Rows
+from halluscope.responses.rated import warn_of_other_responses
 from halluscope.sanitize import short_repr
+
+# Names that equal the right answers in this share of so many rows are no model's
+RIGHT_SHARE = 0.9
+FEW_ROWS = 5
 
 # What models are asked, as the papers print it
 PROMPTS = (
@@ -78,15 +85,24 @@ def are_prompts(questions: Sequence[str]) -> bool:
     return all(question.endswith(PROMPTS) for question in different)
 
 
-def read_names(file: Readable, image_ids: Sequence[int]) -> list[list[str] | None]:
+def read_names(
+    file: Readable, images: Sequence[Image], response_texts: Sequence[str] = ()
+) -> list[list[str] | None]:
     """Read the names that each response holds, in the order of the images: rows with image_id and objects.
 
     Objects are a list of names, or null for a response whose names are not known.
 
+    Args:
+        file: the file.
+        images: the dataset's rows.
+        response_texts: the responses; () if they are not known.
+
     Raises:
         ValueError: for a row that is none, or about another image, and for an image without a row.
     """
+    image_ids = [image.image_id for image in images]
     known = set(image_ids)
+    stated: dict[int, Mapping[str, Any]] = {}  # the row of each image
     names_of: dict[int, list[str] | None] = {}
     for where, row in json_rows(file):
         if not isinstance(row, Mapping) or "objects" not in row:
@@ -103,10 +119,30 @@ def read_names(file: Readable, image_ids: Sequence[int]) -> list[list[str] | Non
         if row["objects"] is not None:
             names = list(fields.words("objects", "a list of names, or null"))
         names_of[image_id] = names
+        stated[image_id] = row
     missing = [image_id for image_id in image_ids if image_id not in names_of]
     if missing:
         raise ValueError(
             f"{file} has no row on {len(missing):,} of the {len(image_ids):,} images, such as image_id {missing[0]}; "
             "expected one per image, with null for a response whose names are not known."
         )
-    return [names_of[image_id] for image_id in image_ids]
+    names_of_images = [names_of[image_id] for image_id in image_ids]
+    if response_texts:
+        warn_of_other_responses([stated[image_id] for image_id in image_ids], response_texts, str(file))
+    _warn_of_right_answers(str(file), names_of_images, images)
+    return names_of_images
+
+
+def _warn_of_right_answers(
+    file: str, names_of_images: Sequence[Sequence[str] | None], images: Sequence[Image]
+) -> None:
+    """Warn of a file with the objects that are in the images, in place of those that responses name."""
+    same = 0
+    for names, image in zip(names_of_images, images, strict=True):
+        same += names is not None and set(names) == set(image.objects)
+    if same >= FEW_ROWS and same >= RIGHT_SHARE * len(images):
+        warnings.warn(
+            f"{same:,} of the {len(images):,} rows of {file} name just the objects that the dataset has: are these the "
+            "right answers? Expected the objects that each response names.",
+            stacklevel=2,
+        )

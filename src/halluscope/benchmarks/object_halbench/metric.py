@@ -25,6 +25,7 @@ from halluscope.judging.verdict_prompts import VerdictPrompt
 from halluscope.judging.verdicts import NOBODY, UNREAD_REPLY, Criterion
 from halluscope.judging.verdicts import Judged as Verdicts
 from halluscope.mentions import synonyms
+from halluscope.mentions.nothing_named import warn_if_nothing_is_named
 from halluscope.mentions.reading import CaptionReader
 from halluscope.mentions.synonyms import allow_other_option, check_allow_other
 from halluscope.metric import Scores
@@ -33,6 +34,7 @@ from halluscope.paths import path_of
 from halluscope.reading.words import readers
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.sanitize import encodable
+from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.validation import listed, paired, texts, warn_of_a_part
@@ -223,12 +225,18 @@ The headline is the share of descriptions with a hallucinated object, among thos
 
     # The dataset's rows
 
-    def inputs(self, rows: Sequence[Image], *, objects: Any = None) -> dict[str, Any]:  # type: ignore[override]
-        """Return the arguments of `compute` for rows; a file of names is read for them."""
+    def inputs(  # type: ignore[override]
+        self, rows: Sequence[Image], *, objects: Any = None, response_texts: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """Return the arguments of `compute` for rows; a file of names is read for them.
+
+        Args:
+            response_texts: the responses; () if they are not known.
+        """
         if objects is None:
             return {"references": rows}
         if isinstance(objects, str | Path):
-            objects = read_names(path_of(objects), [row.image_id for row in rows])
+            objects = read_names(path_of(objects), rows, response_texts)
         return {"references": rows, "objects": objects}
 
     def known(self, questions: Sequence[str]) -> tuple[str, str, bool] | None:
@@ -352,6 +360,26 @@ The headline is the share of descriptions with a hallucinated object, among thos
             for question, row, mentions in zip(facts["per_question"], rows, readings.mentions, strict=True):
                 question.update(shown_mentions(mentions, row))
         return facts
+
+    def warn(
+        self,
+        texts: Sequence[str],
+        rows: Sequence[Image],
+        readings: Readings,
+        result: dict[str, Any],
+        options: ObjectHalBenchOptions,
+    ) -> None:
+        super().warn(texts, rows, readings, result, options)
+        mentioned = []
+        names_object = []
+        for mentions in readings.mentions:
+            mentioned.append(mentions.objects if mentions else [])
+            names_object.append(mentions is None or bool(mentions.objects))
+        vocabulary = vocabularies.load("coco")
+        warn_if_shuffled(
+            vocabulary.presence(mentioned), vocabulary.presence([list(row.objects) for row in rows])
+        )
+        warn_if_nothing_is_named(texts, names_object)
 
     def signed(
         self, rows: Sequence[Image], readings: Readings, options: ObjectHalBenchOptions

@@ -1,5 +1,8 @@
 """From nouns and their labels to OpenCHAIR's scores."""
 
+import re
+from collections.abc import Sequence
+
 import numpy as np
 
 from halluscope.benchmarks.openchair.nouns import FIRST, Nouns
@@ -7,7 +10,7 @@ from halluscope.benchmarks.openchair.votes import UNDECIDED, Votes
 from halluscope.judging.votes import NO, YES
 from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats, ratio
-from halluscope.stats.tallies import Ints
+from halluscope.stats.tallies import Bools, Ints
 
 # Names of counts: a caption's nouns by their labels
 FOUND_NOUNS = "found"
@@ -16,6 +19,8 @@ UNDECIDED_NOUNS = "undecided"
 # and the votes on them
 UNREADABLE_VOTES = "unreadable votes"
 VOTES = "votes"
+
+_WORD = re.compile(r"\w+")
 
 COUNT_OF = {YES: FOUND_NOUNS, NO: HALLUCINATED_NOUNS, UNDECIDED: UNDECIDED_NOUNS}
 
@@ -32,6 +37,23 @@ def count(nouns: Nouns, votes: Votes) -> dict[str, Ints]:
         counts[UNREADABLE_VOTES] = votes.unreadable
         counts[VOTES] = votes.cast
     return counts
+
+
+def mentioned_and_there(nouns: Nouns, captions: Sequence[str]) -> tuple[Bools, Bools]:
+    """Return which nouns responses name, and which stand in the right captions, both [captions, nouns]."""
+    columns: dict[str, int] = {}
+    for words in nouns:
+        for word in words:
+            columns.setdefault(word.form, len(columns))
+    mentioned = np.zeros((len(nouns), len(columns)), dtype=bool)
+    there = np.zeros((len(nouns), len(columns)), dtype=bool)
+    for number, (words, caption) in enumerate(zip(nouns, captions, strict=True)):
+        for word in words:
+            mentioned[number, columns[word.form]] = True
+        for form in _WORD.findall(caption.lower()):
+            if form in columns:
+                there[number, columns[form]] = True
+    return mentioned, there
 
 
 def score(sums: Counts, convention: str) -> dict[str, Floats]:

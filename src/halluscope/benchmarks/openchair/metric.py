@@ -29,6 +29,7 @@ from halluscope.judging.judge import ASK
 from halluscope.judging.options import GIVEN, VoteOptions
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.votes import NO, YES
+from halluscope.mentions.nothing_named import warn_if_nothing_is_named
 from halluscope.metric import Metric, Options, Scores
 from halluscope.options import check_effect, option, takes, usual_values
 from halluscope.reading.words import readers
@@ -36,6 +37,7 @@ from halluscope.reading.words.tokens import forms_of
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
+from halluscope.stats.correlation import MOST_ROWS, warn_if_shuffled
 from halluscope.stats.counts import Tables
 from halluscope.stats.intervals import Counts
 from halluscope.validation import Id, ids, paired, texts
@@ -200,6 +202,19 @@ which the image was made, and says for each concrete noun of the LVLM's caption 
         if options.per_image:
             facts["per_image"] = per_image(readings)
         return facts
+
+    def warn(
+        self,
+        responses: Sequence[str],
+        rows: Images,
+        readings: Readings,
+        result: dict[str, Any],
+        options: OpenChairOptions,
+    ) -> None:
+        warn_if_nothing_is_named(responses, [bool(nouns) for nouns in readings.nouns])
+        # more rows are not looked at
+        looked_at = slice(MOST_ROWS)
+        warn_if_shuffled(*counting.mentioned_and_there(readings.nouns[looked_at], rows.captions[looked_at]))
 
     def data(self, rows: Images) -> str:
         image_ids = rows.image_ids or [""] * len(rows.captions)

@@ -246,10 +246,14 @@ def make_new(order: Order, annotations: Path, images: int, objects: int, seed: i
 def make_version(order: Order, file: Path) -> Path:
     """Build pope of another version of the questions."""
     out = order.target(f"pope_{file.stem}")
-    questions = load([str(file)])
+    questions = [row for row in load([str(file)]) if isinstance(row, ObjectQuestion)]
     numbers = {"configs": {"default": counts(questions)}, "rows": len(questions)}
     sources = {"questions": Fetched(file, sha256_of(file), published=False)}
-    return order.save(out, [table(questions)], numbers, sources, complete=False)
+    features = dict(FEATURES)
+    for name in ("form", "labels"):
+        if any(vars(question)[name] for question in questions):
+            features[name] = Value("string")
+    return order.save(out, [table(questions, Features(features))], numbers, sources, complete=False)
 
 
 def make_official(order: Order, configs: Sequence[str]) -> Path:

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import BuildError
-from halluscope.files.opening import Readable, ending, json_rows
+from halluscope.files.opening import SHEETS, Readable, ending, json_rows
 from halluscope.judging.questions import OBJECT_ASKED
 from halluscope.reading import tables
 from halluscope.reading.datasets import Source, read_batches
 from halluscope.reading.fields import Fields
-from halluscope.reading.rows import SHEETS
+from halluscope.reading.yes_no_labels import as_words
 from halluscope.responses.column_facts import plain_answer, plain_question
+from halluscope.responses.names import only_one_in
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import read_toml
 
@@ -131,7 +132,9 @@ def _read_built(written: str) -> Iterator[ObjectQuestion]:
         rows = len(columns[COLUMNS[0]])
         cells = []
         for name in COLUMNS:
-            if name in columns:
+            if name == "answer":  # may be true or false, or 1 or 0
+                cells.append(as_words(columns[name], any_case=True))
+            elif name in columns:
                 cells.append(columns[name])
             else:
                 cells.append([OTHERWISE[name]] * rows)
@@ -166,11 +169,13 @@ def _questions_of_authors(rows: Sequence[tuple[str, Any]], name: str) -> list[Ob
     published = _published(_first_texts(rows))
     sampling = ""
     if len(rows) <= published.rows:
-        sampling = _sampling_in(published.name)
+        sampling = only_one_in(published.name, SAMPLINGS)
+    if not sampling:
+        sampling = only_one_in(name, SAMPLINGS)
     labels = ""
-    if REPOPE in published.name.lower() or REPOPE in name:
+    if REPOPE in published.name.lower() or REPOPE in name.lower():
         labels = REPOPE
-    return [_question(row, where, sampling or _sampling_in(name), labels) for where, row in rows]
+    return [_question(row, where, sampling, labels) for where, row in rows]
 
 
 def _labelled(rows: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
@@ -198,14 +203,6 @@ def _first_texts(rows: Sequence[tuple[str, Any]]) -> list[str]:
     return [plain(str(row.get("text"))) for row in readable[:HEAD]]
 
 
-def _sampling_in(name: str) -> str:
-    """Return the sampling that a file's name tells; "" if none."""
-    for sampling in SAMPLINGS:
-        if sampling in name:
-            return sampling
-    return ""
-
-
 def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestion:
     """Read a row of a file of the authors."""
     if not isinstance(row, Mapping) or not {"question_id", "image", "text", "label"} <= set(row):
@@ -219,12 +216,15 @@ def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestio
     if not isinstance(name, str):
         name = _object_in(text)
     if not text or not name:
-        raise values.wrong("text", "'Is there a ... in the image?'")
+        raise values.wrong(
+            "text", "'Is there a ... in the image?', or a column `object` beside another question"
+        )
     id_in_name = _ENDS_IN_ID.search(image)
     if id_in_name is None:
         raise values.wrong("image", "a file name that ends in an id")
-    if row.get("category") in SAMPLINGS:
-        sampling = row["category"]
+    for column in ("sampling", "category"):
+        if row.get(column) in SAMPLINGS:
+            sampling = row[column]
     return ObjectQuestion(
         question_id=question_id,
         image_id=int(id_in_name[1]),
@@ -254,7 +254,8 @@ def _check_ids(questions: Sequence[ObjectQuestion], file: Readable) -> None:
     (question_id, _), times = ids.most_common(1)[0]
     if times > 1:
         raise BuildError(
-            f"{file} holds question_id {question_id} more than once; expected POPE's questions, each id once."
+            f"{file} holds question_id {question_id} more than once; expected POPE's questions, each id once, or once "
+            f"in each sampling ({', '.join(SAMPLINGS)}), which a column `category` names."
         )
 
 

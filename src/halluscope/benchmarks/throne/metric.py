@@ -22,6 +22,7 @@ from halluscope.judging import votes as voting
 from halluscope.judging.options import VoteOptions
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.votes import IGNORED, OTHER, UNASKED, VoteResult
+from halluscope.mentions.nothing_named import warn_if_nothing_is_named
 from halluscope.metric import Metric, Options, Scores
 from halluscope.options import Option, check_effect, option, takes, usual_values
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
@@ -258,7 +259,9 @@ which they agree are compared with the objects annotated in the image.
         ignored = ignored_present(rows, readings.hits)
         yes_shares.warn_of_judges(readings.judges)
         yes_shares.warn_of_ignored(ignored, present, readings.judges)
-        warn_if_shuffled(readings.hits.predicted, rows.present)
+        predicted = readings.hits.predicted
+        warn_if_shuffled(predicted, rows.present)
+        warn_if_nothing_is_named(responses, predicted.any(axis=1) | ~rows.present.any(axis=1))
 
     def refusals(self, rows: Images, total: Counts, options: ThroneOptions) -> dict[str, str]:
         return counting.class_refusals(total, options.conventions)

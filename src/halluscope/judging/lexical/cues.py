@@ -138,11 +138,16 @@ class Reading:
         """Whether the cue for the clause ends before "and" or "as"."""
         following = self.words[joint + 1]
         if following in CLAUSE.opens_clause:
-            is_item = self._clause is absence.ABSENCE and is_determiner(following)
-            return not is_item or clauses.new_clause_after(self.words, joint, 0)
+            # the next thing that is absent begins with a determiner, as a clause may
+            may_be_item = self._clause is absence.ABSENCE and is_determiner(following)
+            if not may_be_item:
+                return True
+            return clauses.new_clause_after(self.words, joint, 0)
         if self._clause is None or self._clause.rule != "negated":
             return False
-        return following.endswith("ing") or clauses.new_clause_after(self.words, joint, self._clause_start)
+        if following.endswith("ing"):
+            return True
+        return clauses.new_clause_after(self.words, joint, self._clause_start)
 
     def _ends_noun(self, index: int, cue: Cue) -> bool:
         word = self.words[index]

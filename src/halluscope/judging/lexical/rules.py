@@ -149,25 +149,36 @@ def _acts(mention: Candidate) -> bool:
 
 def _is_verb(mention: Candidate) -> bool:
     """Whether a noun's form is a verb here: "can bear", "he trains", "the shirt bears the words"."""
-    words = mention.words
-    word = words[mention.index]
-    before = mention.before
-    after = mention.after
+    word = mention.words[mention.index]
     if word in READINGS.verbs:
-        takes_object = word in READINGS.after_plural or after in {"the", "a", "an", "their"}
-        if takes_object and _is_plural_subject(before):
-            return True
-        is_infinitive = before != "to" or at(words, mention.index - 2) not in READINGS.before_preposition
-        return before in READINGS.before_verb and is_infinitive
+        return _is_plain_verb(word, mention)
     if not word.endswith("s"):
         return False
-    if word[:-1] not in READINGS.verbs and word.removesuffix("es") not in READINGS.verbs:
-        return False
-    if before in READINGS.subjects:
+    if word[:-1] in READINGS.verbs or word.removesuffix("es") in READINGS.verbs:
+        return _is_verb_of_one(mention)
+    return False
+
+
+def _is_plain_verb(word: str, mention: Candidate) -> bool:
+    """Whether a noun is a verb without an ending here: "can bear", "to bear", "people train a dog"."""
+    takes_object = word in READINGS.after_plural or mention.after in {"the", "a", "an", "their"}
+    if takes_object and _is_plural_subject(mention.before):
         return True
-    if after not in READINGS.after_verb or at(words, mention.index + 2) in {"size", "few", "couple"}:
+    if mention.before == "to" and at(mention.words, mention.index - 2) in READINGS.before_preposition:
+        return False  # "next to train tracks"
+    return mention.before in READINGS.before_verb
+
+
+def _is_verb_of_one(mention: Candidate) -> bool:
+    """Whether a noun in "-s" is a verb here: "he trains", "the shirt bears the words"; not "two bears the size of"."""
+    if mention.before in READINGS.subjects:
+        return True
+    then = at(mention.words, mention.index + 2)
+    if mention.after not in READINGS.after_verb or then in {"size", "few", "couple"}:
         return False
-    return words[mention.start] not in GRAMMAR.indefinite - {"a", "an", "each", "every"}
+    first = mention.words[mention.start]
+    is_of_several = first in GRAMMAR.indefinite and first not in {"a", "an", "each", "every"}
+    return not is_of_several
 
 
 def _is_plural_subject(word: str) -> bool:

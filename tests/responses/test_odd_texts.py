@@ -1,0 +1,124 @@
+"""What of the texts is hardly the LVLM's: it is scored by the benchmark's rule, and told with a number."""
+
+import json
+import random
+import warnings
+
+import pytest
+
+import halluscope
+
+IMAGES = 40
+TEXTS = [f"A dog runs {number} miles." for number in range(IMAGES)]
+
+
+def scored(tmp_path, texts, name="throne", **columns):
+    """Return the score of descriptions of 40 pictures of dogs, and what is said of them."""
+    dataset = tmp_path / "labels.json"
+    dataset.write_text(json.dumps({str(number): ["dog"] for number in range(IMAGES)}))
+    rows = [{"image_id": number, "response": text, **columns} for number, text in enumerate(texts)]
+    options = {"judges": "lexical"} if name == "throne" else {"synonyms": "names"}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = halluscope.score(name, rows, str(dataset), bootstrap=0, **options)
+    return result, " ".join(str(warning.message) for warning in caught)
+
+
+REFUSALS = ["I'm sorry, I can't assist with that.", "Error: CUDA out of memory", "Ein Hund.", "nan"]
+
+
+@pytest.mark.parametrize("name", ["throne", "chair"])
+@pytest.mark.parametrize("text", REFUSALS)
+def test_responses_that_name_nothing_are_counted(tmp_path, name, text):
+    """A refusal invents nothing, so it makes a model look better by CHAIR."""
+    _, told = scored(tmp_path, TEXTS[:30] + [text] * 10, name)
+    assert f"10 of 40 responses name none of the benchmark's objects, such as {text!r}"[:70] in told
+    assert "name none" not in scored(tmp_path, TEXTS[:31] + [text] * 9, name)[1]
+    assert "name none" not in scored(tmp_path, TEXTS[:30] + [""] * 10, name)[1], "told as empty ones"
+
+
+PROMPT = "Say what the people and cars in the image do."
+TEMPLATES = [
+    "USER: <image>\n{} ASSISTANT: ",
+    "[INST] <image>\n{} [/INST] ",
+    "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n",
+    "system\nYou are a helpful assistant.\nuser\n{}\nassistant\n",
+    "###Human: {} ###Assistant: ",
+]
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_a_prompt_before_the_response_is_told(tmp_path, template):
+    told = scored(tmp_path, [template.format(PROMPT) + text for text in TEXTS])[1]
+    assert "40 of 40 responses repeat the prompt, whose words are scored too" in told
+
+
+def test_a_mark_at_the_beginning_is_no_prompt(tmp_path):
+    for mark in ("ASSISTANT: ", "<|im_start|>assistant\n"):
+        assert "repeat the prompt" not in scored(tmp_path, [mark + text for text in TEXTS])[1]
+
+
+def test_a_prompt_that_stands_beside_the_response_is_told(tmp_path):
+    texts = [f"{PROMPT}\n{text}" for text in TEXTS]
+    assert "40 of 40 responses repeat the prompt" in scored(tmp_path, texts, prompt=PROMPT)[1]
+    assert "repeat the prompt" not in scored(tmp_path, TEXTS, prompt=PROMPT)[1]
+
+
+def test_lists_that_are_written_as_texts(tmp_path):
+    """Of one text, as pandas writes cells with lists to csv, it is read; of several, it is told."""
+    broken = [text + '\n\nThe end isn\'t "near".' for text in TEXTS]
+    result, told = scored(tmp_path, broken)
+    for write in (repr, json.dumps):
+        assert scored(tmp_path, [write([text]) for text in broken])[0]["texts"] == result["texts"]
+    assert "\\n" not in told
+    several = [repr([text, "A cat sleeps here."]) for text in TEXTS]
+    assert (
+        "40 of 40 responses are lists of several texts, which are scored as one"
+        in scored(tmp_path, several)[1]
+    )
+    names = [json.dumps(["dog", "cat", f"thing {number}"]) for number in range(IMAGES)]
+    assert "lists" not in scored(tmp_path, names)[1], "what an LVLM may say"
+
+
+def test_line_breaks_that_are_spelled_are_told(tmp_path):
+    said = "40 of 40 responses have line breaks spelled as \\n"
+    assert said in scored(tmp_path, [f"{text}\\n\\nThe end." for text in TEXTS])[1]
+    assert said not in scored(tmp_path, [f"{text} It is $x \\neq y$.\nThe end." for text in TEXTS])[1]
+
+
+THINGS = ["dog", "cat", "bus", "car", "cup", "fork", "tree", "house", "lamp", "shoe", "bird", "boat"]
+TOKENS = ["</s>", "<pad>", "<|im_end|>", "<end_of_turn>"]
+
+
+@pytest.mark.parametrize("token", TOKENS)
+def test_special_tokens_are_told(tmp_path, token):
+    """OpenCHAIR reads "pad" as a thing."""
+    told = scored(tmp_path, [text + token for text in TEXTS])[1]
+    assert "40 of 40 responses hold special tokens" in told and repr(token) in told
+    thought = [f"<|begin_of_thought|>a bus<|end_of_thought|>{text} <b>" for text in TEXTS]
+    assert "special tokens" not in scored(tmp_path, thought)[1]
+
+
+def test_json_is_told(tmp_path):
+    said = "40 of 40 responses are objects of JSON"
+    objects = [json.dumps({"description": text}) for text in TEXTS]
+    assert said in scored(tmp_path, objects)[1]
+    assert said in scored(tmp_path, [f"```json\n{text}\n```" for text in objects])[1]
+    assert said not in scored(tmp_path, [f"{{{text}}}" for text in TEXTS])[1]
+
+
+def test_captions_of_other_images_are_told(tmp_path):
+    """Nothing but OpenCHAIR's nouns tells that ids begin one too late."""
+    draw = random.Random(0)
+    captions = [" beside ".join(draw.sample(THINGS, 2)) for _ in range(200)]
+    dataset = tmp_path / "captions.jsonl"
+    rows = [{"image_id": number, "true_caption": f"A {caption}"} for number, caption in enumerate(captions)]
+    dataset.write_text("\n".join(map(json.dumps, rows)))
+    told = []
+    for first in (0, 1):
+        said = [{"image_id": (place + first) % 200, "response": text} for place, text in enumerate(captions)]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            halluscope.score("openchair", said, str(dataset), judges="lexical", bootstrap=0)
+        told.append("another order" in str([warning.message for warning in caught]))
+    assert told == [False, True]
