@@ -1,7 +1,7 @@
 """How the columns of other people's files are called: ids, images, questions, responses."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Iterable
 from functools import lru_cache
 
 # The columns where a response's text is looked for; the first that a file has is tried first
@@ -111,21 +111,18 @@ OTHER_USES = re.compile(
 _IMAGE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORECASE)
 
 
-def only_one_in(name: str, words: Collection[str]) -> str:
+def only_one_in(name: str, words: Iterable[str]) -> str:
     """Return the only one of some words that a name holds, in any case; "" if it holds none, or several.
 
-    Words that stand alone come before those within others: "randomly_drawn_popular" is "popular".
+    A longer word that begins like one, such as "randomly", is another word.
 
     >>> only_one_in("POPE_Random.jsonl", ["random", "popular"])
     'random'
     """
-    lower = name.lower()
     present = []
     for word in words:
-        if re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", lower):
+        if re.search(rf"{re.escape(word)}(?![a-z])", name.lower()):
             present.append(word)
-    if not present:
-        present = [word for word in words if word in lower]
     if len(present) != 1:
         return ""
     return present[0]

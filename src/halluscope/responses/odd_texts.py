@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from halluscope.judging.thought_marks import without
 from halluscope.responses.column_facts import SENTENCE
@@ -21,9 +21,10 @@ _SPECIAL = re.compile(
     r"</?s>|<(?:pad|unk|bos|eos|image|end_of_utterance|(?:start|end)_of_turn)>|<\|[a-z_]{2,30}\|>",
     re.IGNORECASE,
 )
-_JSON = re.compile(r"\s*(?:```(?:json)?\s*)?\{\s*\".*\}\s*(?:```)?\s*", re.DOTALL)
 # A line break that is spelled as two signs, and no command of LaTeX
 _SPELLED = re.compile(r"\\n(?![a-z])")
+# How long a list may be, in characters, that is looked into: reading it takes time that grows faster than it
+_LONGEST_LIST = 100_000
 
 
 def remarks(texts: Sequence[str], prompts: Sequence[str]) -> list[str]:
@@ -33,55 +34,68 @@ def remarks(texts: Sequence[str], prompts: Sequence[str]) -> list[str]:
         texts: the responses.
         prompts: what was asked, with single spaces; "" where it is unknown.
     """
-    with_prompt = []
-    lists = []
-    spelled = []
-    special = []
-    keyed = []
-    for text, prompt in zip(texts, prompts, strict=True):
-        if _holds_prompt(text, prompt):
-            with_prompt.append(text)
-        if text.startswith("[") and _holds_several(text):
-            lists.append(text)
-        if "\\n" in text and _SPELLED.search(text):
-            spelled.append(text)
-        token = _SPECIAL.search(without(text)) if "<" in text else None
-        if token:
-            special.append(token[0])
-        if text.endswith(("}", "```")) and _JSON.fullmatch(text):
-            keyed.append(text)
-    said = {
-        "repeat the prompt, whose words are scored too. Leave it out": with_prompt,
-        "are lists of several texts, which are scored as one. Save one of them": lists,
-        "have line breaks spelled as \\n, which joins the words beside them. Write line breaks": spelled,
-        "hold special tokens, which are no words of the LVLM. Decode with skip_special_tokens=True": special,
-        "are objects of JSON, which are scored with their keys. Save the text in them": keyed,
-    }
     told = []
-    for what, found in said.items():
+    for what, oddity_in in _ODDITIES.items():
+        found = []
+        for text, prompt in zip(texts, prompts, strict=True):
+            oddity = oddity_in(text, prompt)
+            if oddity:
+                found.append(oddity)
         if found and len(found) >= LEAST_SHARE * len(texts):
             told.append(f"{len(found):,} of {len(texts):,} responses {what}: {short_repr(found[0], 80)}")
     return told
 
 
-def _holds_prompt(text: str, prompt: str) -> bool:
-    """Whether a text has the prompt before the response, as a chat template writes it, or as it is."""
+def _with_prompt(text: str, prompt: str) -> str:
+    """Return a text that has the prompt before the response, as a chat template writes it, or as it is."""
     if _ANSWERS.search(text.lstrip(), 1):
-        return True
+        return text
     if len(prompt.split()) < SENTENCE:
-        return False
+        return ""
     beginning = " ".join(text[: 2 * len(prompt)].split())
-    return beginning.startswith(prompt)
+    return text if beginning.startswith(prompt) else ""
 
 
-def _holds_several(text: str) -> bool:
-    """Whether a text is a list of several sentences, as Python or JSON writes it."""
-    values = literal_list(text)
-    return len(values) > 1 and all(len(value.split()) >= SENTENCE for value in values)
+def _list_of_several(text: str, _: str) -> str:
+    """Return a text that is a list of several sentences, as Python or JSON writes it."""
+    values = literal_list(text) if text.startswith("[") else []
+    if len(values) < 2 or any(len(value.split()) < SENTENCE for value in values):
+        return ""
+    return text
+
+
+def _with_spelled_breaks(text: str, _: str) -> str:
+    return text if _SPELLED.search(text) else ""
+
+
+def _special_token(text: str, _: str) -> str:
+    """Return the first special token that is no mark of a thought."""
+    if "<" not in text:
+        return ""
+    token = _SPECIAL.search(without(text))
+    return token[0] if token else ""
+
+
+def _json_object(text: str, _: str) -> str:
+    bare = text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
+    is_object = bare.startswith("{") and bare[1:].lstrip().startswith('"') and bare.endswith("}")
+    return text if is_object else ""
+
+
+# What is said of responses -> what shows it in one of them, given its prompt; "" for nothing
+_ODDITIES: Mapping[str, Callable[[str, str], str]] = {
+    "repeat the prompt, whose words are scored too. Leave it out": _with_prompt,
+    "are lists of several texts, which are scored as one. Save one of them": _list_of_several,
+    "have line breaks spelled as \\n, which joins the words beside them. Write line breaks": _with_spelled_breaks,
+    "hold special tokens, which are no words of the LVLM. Decode with skip_special_tokens=True": _special_token,
+    "are objects of JSON, which are scored with their keys. Save the text in them": _json_object,
+}
 
 
 def literal_list(text: str) -> list[str]:
     """Return the texts in a list that is written as text by Python or as JSON; [] if it is none."""
+    if len(text) > _LONGEST_LIST:
+        return []
     try:
         values = ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, RecursionError, MemoryError):

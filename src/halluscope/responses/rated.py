@@ -67,16 +67,17 @@ def warn_of_other_responses(verdicts: Sequence[Any], texts: Sequence[str], name:
             continue
         for column in JUDGED_TEXTS:
             value = verdict.get(column)
-            if isinstance(value, str) and value.strip():
-                stated[column] += 1
-                differing[column] += not _are_same(single_spaced(value), single_spaced(text))
+            if not isinstance(value, str) or not value.strip():
+                continue
+            stated[column] += 1
+            if not _are_same(single_spaced(value), single_spaced(text)):
+                differing[column] += 1
     for column, count in differing.items():
-        if count:
-            warnings.warn(
-                f"{count:,} of the {stated[column]:,} texts under {column} in {name} are not the responses that are "
-                "scored. If they are responses, these are verdicts on another model's, or on another run's.",
-                stacklevel=2,
-            )
+        warnings.warn(
+            f"{count:,} of the {stated[column]:,} texts under {column} in {name} are not the responses that are "
+            "scored. If they are responses, these are verdicts on another model's, or on another run's.",
+            stacklevel=2,
+        )
 
 
 def _are_same(text: str, other: str) -> bool:

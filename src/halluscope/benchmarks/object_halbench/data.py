@@ -139,7 +139,8 @@ def _warn_of_right_answers(
     """Warn of a file with the objects that are in the images, in place of those that responses name."""
     same = 0
     for names, image in zip(names_of_images, images, strict=True):
-        same += names is not None and set(names) == set(image.objects)
+        if names is not None and set(names) == set(image.objects):
+            same += 1
     if same >= FEW_ROWS and same >= RIGHT_SHARE * len(images):
         warnings.warn(
             f"{same:,} of the {len(images):,} rows of {file} name just the objects that the dataset has: are these the "
