@@ -300,3 +300,13 @@ def test_long_answers_of_yes_and_no_are_no_descriptions(inspected):
         f"<think>{'Hm. ' * 9}</think>No.",
     ):
         assert not inspected([{"nr": place, "response": short} for place in range(3)]).benchmarks
+
+
+def test_annotations(tmp_path, ran):
+    instances, captions = small_datasets.coco_files({1: ["dog"], 2: []}, [(1, "A dog.")])
+    file = written(tmp_path / "instances.json", instances)
+    printed = ran("inspect", file)
+    assert "annotations in COCO's format (2 images, 80 categories, 1 annotations)" in printed.out
+    assert "`halluscope build NAME --help`" in printed.err and "--text-column" not in printed.err
+    captions = written(tmp_path / "captions.json", {"images": [{"id": 1}], **json.loads(captions)})
+    assert inspect(captions).kind == "annotations in COCO's format"

@@ -257,6 +257,14 @@ def test_a_sampling_that_the_name_of_a_file_tells(tmp_path, name, sampling):
     assert {row.sampling for row in read_official(file, name)} == {sampling}
 
 
+def test_responses_to_questions_without_a_sampling_that_contradict(tmp_path):
+    file = write_lines(tmp_path / "mine.json", [question(number) for number in range(3)])
+    said = [{"question": question(number)["text"], "response": "Yes"} for number in (2, 0, 1)]
+    with pytest.raises(ValueError, match="Are these responses to another file") as refused:
+        halluscope.score("pope", said, file)
+    assert "The nearest is" not in str(refused.value)
+
+
 def test_a_sampling_that_a_column_tells(tmp_path):
     for column in ("sampling", "category"):
         rows = [question(1, **{column: sampling}) for sampling in SAMPLINGS]
@@ -412,6 +420,17 @@ def test_building_new_questions(table, tmp_path, capsys):
     assert cli.main(["build", "pope", *options, "--force", "--source", str(tmp_path)]) == 2
     assert cli.main(["build", "pope", *options, "--force", "--objects", "0"]) == 2
     assert "objects is 0; expected at least 1" in capsys.readouterr().err
+
+
+def test_a_category_that_is_in_no_image_is_told(table, tmp_path):
+    """As exported files have one for the background, or for the whole project."""
+    content = json.loads(annotations())
+    content["categories"].append({"id": 99, "name": "background"})
+    (tmp_path / "more.json").write_text(json.dumps(content))
+    options = {"images_count": 5, "objects": 2}
+    builder.build(out=tmp_path / "out", from_annotations=tmp_path / "mine.json", **options)
+    with pytest.warns(UserWarning, match="more.json has 1 of its 15 categories in no image: 'background'"):
+        builder.build(out=tmp_path / "more", from_annotations=tmp_path / "more.json", **options)
 
 
 # The command

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -331,6 +332,34 @@ def test_bad_sources(case: str, tmp_path: Path) -> None:
     make(tmp_path / "source")
     with pytest.raises(BuildError, match=message):
         throne_coco.build(tmp_path / "source", out=tmp_path / "out", with_images=False, subset=True)
+
+
+def test_a_file_is_not_two_images(upstream: Path, tmp_path: Path) -> None:
+    """Names that differ in their folders alone, where only one of the folders is there."""
+    content = annotations()
+    for image, folder in zip(content["images"], ("train", "val"), strict=False):
+        image["file_name"] = f"{folder}/1.jpg"
+    write_annotations(upstream, content)
+    for folder in ("train", "val"):
+        (upstream / "val2017" / folder).mkdir()
+        shutil.copy(upstream / "val2017" / "000000000030.jpg", upstream / "val2017" / folder / "1.jpg")
+    (upstream / "val2017" / "1.jpg").write_bytes((upstream / "val2017" / "train" / "1.jpg").read_bytes())
+    build(upstream, tmp_path / "whole")
+    for folder in ("train", "val"):
+        shutil.rmtree(upstream / "val2017" / folder)
+    with pytest.raises(BuildError, match="1.jpg would be both 'train/1.jpg' and 'val/1.jpg', because"):
+        build(upstream, tmp_path / "out")
+
+
+def test_a_zip_that_is_cut_off(upstream: Path, tmp_path: Path) -> None:
+    for archive in zipped(upstream):
+        archive.write_bytes(archive.read_bytes()[:-30])
+    with pytest.raises(
+        BuildError, match="--images .*val2017.zip is not a zip, or is cut off. Get it again from http"
+    ):
+        build(upstream, tmp_path / "out", images=upstream / "val2017.zip")
+    with pytest.raises(BuildError, match="--source .*trainval2017.zip is not a zip, or is cut off"):
+        throne_coco.build(upstream / "annotations_trainval2017.zip", out=tmp_path / "out", no_images=True)
 
 
 def test_images_that_are_and_are_not_wanted(upstream: Path, tmp_path: Path) -> None:

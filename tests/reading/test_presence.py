@@ -77,6 +77,15 @@ def test_bad_labels(tmp_path, content, message):
         load([str(path)])
 
 
+def test_a_table_has_no_lists(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("image_id,objects\n1,\"['dog']\"\n")
+    with pytest.raises(
+        ValueError, match="labels.csv is a table, in which a list of class names is a text; expected"
+    ):
+        load([str(path)])
+
+
 # The classes of the labels
 
 

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from halluscope.studies.parallel.form import parallel_form
+from tests import small_datasets
 from tests.studies.sheets import lines, printed, read_json, read_lines, refused, run
 
 DOG = "Is there a dog in the image?"
@@ -138,3 +139,11 @@ def test_a_column_of_some_rows_is_kept_in_parquet(tmp_path):
         written = datasets.load_dataset(str(tmp_path / folder), split="test")
         assert [sorted(row or []) for row in written["options"]] == [[], [], ["cat", "dog"]]
     assert datasets.load_dataset(str(tmp_path / "form"), split="test")["object"] == [None, "dog", None]
+
+
+def test_the_config_that_is_taken_is_told(tmp_path, ran):
+    built = small_datasets.build("pope", tmp_path)
+    told = ran("study parallel", built, "--out", tmp_path / "form.jsonl").err
+    assert "has the configs coco, aokvqa, gqa; coco is reworded. Name another: " in told
+    told = ran("study parallel", f"{built}:gqa", "--out", tmp_path / "gqa.jsonl").err
+    assert "has the configs" not in told

@@ -128,6 +128,8 @@ def _locate(source: Upstream, option: str, user_path: Path) -> Readable:
             f"{where} does not exist; expected the file or folder that you got from {source.url}."
         )
     root: Readable = user_path
+    if user_path.is_file() and user_path.suffix.lower() == ".zip" and not zipfile.is_zipfile(user_path):
+        raise BuildError(f"{where} is not a zip, or is cut off. Get it again from {source.url}.")
     if source.member and user_path.is_file() and zipfile.is_zipfile(user_path):
         _check_members(where, user_path)
         root = zipfile.Path(user_path)

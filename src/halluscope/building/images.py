@@ -46,7 +46,7 @@ def check_images(names: Collection[str], folder: Readable, only_present: bool, e
     """Decode every image; with `only_present`, some may be missing, but not all.
 
     Raises:
-        BuildError: if an image is missing or cannot be decoded.
+        BuildError: if an image is missing or cannot be decoded, or if a file would be two of them.
     """
     absent = missing(names, folder, exact)
     some_may_be_absent = only_present and len(absent) < len(names)
@@ -56,9 +56,16 @@ def check_images(names: Collection[str], folder: Readable, only_present: bool, e
             "that holds them all, or pass --only-images-present."
         )
     present = sorted(set(names) - set(absent))
+    name_of: dict[str, str] = {}  # file -> the image that it is
     for name in tqdm(present, desc="checking images", unit="image", disable=hides_bars()):
         file = find_image(name, folder, exact)
         assert file is not None, "those that are missing were left out"
+        other = name_of.setdefault(str(file), name)
+        if other != name:
+            raise BuildError(
+                f"{file} would be both {short_repr(other)} and {short_repr(name)}, because {folder} does not hold "
+                "their folders; expected a file for each. Name the folder in which their whole names are paths."
+            )
         open_picture(read_bytes(file, "image"), str(file))
 
 

@@ -20,7 +20,7 @@ def inspect(files: Files, /, *, json: bool = False) -> None:
         files: files of any kind, such as responses or scores, or folders of files
         json: print JSON instead of text
     """
-    from halluscope.inspection.inspecting import DATASET, JUDGE, OTHER, RESPONSES
+    from halluscope.inspection.inspecting import ANNOTATIONS, DATASET, JUDGE, OTHER, RESPONSES
     from halluscope.inspection.inspecting import inspect as inspected
 
     contents = []
@@ -53,6 +53,11 @@ def inspect(files: Files, /, *, json: bool = False) -> None:
             tell(
                 "Where no benchmark is named, it is not known; you name it: `halluscope score NAME --responses FILE "
                 "--dataset DATASET`. `halluscope list` shows the names."
+            )
+        if any(content.kind == ANNOTATIONS for content in contents):
+            tell(
+                "Annotations are no responses, but say what is in images: `halluscope build NAME --help` says how a "
+                "dataset is made of them, and `halluscope score NAME --help` whether they are one themselves."
             )
         if any(content.kind == OTHER for content in contents):
             tell(

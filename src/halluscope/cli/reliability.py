@@ -24,7 +24,7 @@ from halluscope.files.opening import file_key
 from halluscope.files.writing import check_new, real
 from halluscope.judging.cache import Cache
 from halluscope.judging.verdicts import RUN
-from halluscope.reading.datasets import read_rows, without_pictures
+from halluscope.reading.datasets import Source, configs, read_rows, without_pictures
 from halluscope.reporting.result_files import read_results
 from halluscope.runs.folder import SCORES, checked
 from halluscope.sanitize import short_repr
@@ -199,6 +199,7 @@ def parallel(
         check_new(first)
         check_apart(out, first)
     rows = read_rows(source)
+    _tell_config(source)
     plain = without_pictures(rows)
     form = _form(plain, rewording)
     if marks:
@@ -216,6 +217,18 @@ def parallel(
     done = ", ".join(f"{count:,} {method}" for method, count in Counter(form.methods).items())
     refused = len(rows) - len(form.rows)
     say(f"{out}: {len(form.rows):,} of {len(rows):,} rows: {done}; {refused:,} without a parallel form")
+
+
+def _tell_config(source: str) -> None:
+    """Say which of a dataset's configs is taken if none is named."""
+    written = Source.of(source)
+    if written.config or not written.path.is_dir():
+        return
+    names = configs(source)
+    if len(names) > 1:
+        tell(
+            f"{source} has the configs {', '.join(names)}; {names[0]} is reworded. Name another: {source}:{names[1]}."
+        )
 
 
 def check_apart(path: Path, other: Path) -> None:

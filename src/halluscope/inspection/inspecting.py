@@ -48,12 +48,16 @@ RESPONSES = "responses"
 ASKED = "questions"
 SCORES = "printed scores"
 VERDICTS = "verdicts"
+ANNOTATIONS = "annotations in COCO's format"
 OTHER = "other rows"
 NONE = "no rows"
 
 # The columns of a right answer and of a verdict
 GOLD = RIGHT_ANSWERS + ("answer",)
 JUDGED = ("rating", "judge_text", "verdict", "correctness")
+
+# The lists in a file of annotations in COCO's format
+ANNOTATED = ("images", "annotations")
 
 # The columns where a row's id is looked for
 IDS_OF_ROWS = ("doc_id",) + IDS
@@ -170,12 +174,23 @@ def inspect(file: str | Path) -> Inspection:
     replies = _completions(rows)
     if replies:
         return _of_completions(name, replies)
+    if len(rows) == 1 and rows[0].keys() >= set(ANNOTATED):
+        return Inspection(name, ANNOTATIONS, about=_counted(rows[0]))
     table = Table.of_rows(name, located)
     if not table.columns:
         return Inspection(name, NONE)
     if not rows[0].keys() >= SAMPLE:
         table = reading.with_known_columns(table)
     return _of_table(name, table, table.rows(), cut_ends)
+
+
+def _counted(content: Mapping[str, Any]) -> str:
+    """Return how many entries the lists in a file of annotations have."""
+    parts = []
+    for name, entries in content.items():
+        if name in (*ANNOTATED, "categories") and isinstance(entries, list):
+            parts.append(f"{len(entries):,} {name}")
+    return ", ".join(parts)
 
 
 def with_document(row: Mapping[str, Any]) -> Mapping[str, Any]:

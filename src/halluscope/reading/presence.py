@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from halluscope.files.opening import parse, read_text, rows_of
+from halluscope.files.opening import SHEETS, ending, parse, read_text, rows_of
 from halluscope.reading.coco import read_annotations
 from halluscope.reading.datasets import Source, in_stats, read_columns, read_once
 from halluscope.reading.fields import Fields
@@ -90,6 +90,11 @@ def _located(sources: Sequence[str], vocabulary: Vocabulary | None) -> Iterator[
         if not source.is_json:
             yield from _of_dataset(written, source.path, vocabulary)
             continue
+        if ending(source.path) in SHEETS:
+            raise ValueError(
+                f"{source.path} is a table, in which a list of class names is a text; expected JSON lines or Parquet. "
+                "Save the lists so (in pandas: to_json(FILE, orient='records', lines=True))."
+            )
         text = read_text(source.path)
         if is_one_object(text):
             yield from _of_object(source.path, text, vocabulary)

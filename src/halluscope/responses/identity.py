@@ -76,11 +76,14 @@ class Identity:
         return getattr(row, "prompt", "") or self.prompt
 
     def sets(self, rows: Sequence[Any]) -> dict[str, list[Any]]:
-        """Return rows by their values of `also`, as messages name them, such as "sampling random"."""
+        """Return rows by their values of `also`, as messages name them, such as "sampling random"; "" for no values."""
         sets: dict[str, list[Any]] = {}
         for row in rows:
-            name = ", ".join(f"{column} {getattr(row, column)}" for column in self.also)
-            sets.setdefault(name, []).append(row)
+            values = []
+            for column in self.also:
+                if getattr(row, column):
+                    values.append(f"{column} {getattr(row, column)}")
+            sets.setdefault(", ".join(values), []).append(row)
         return sets
 
     def named(self, row: Any) -> str:

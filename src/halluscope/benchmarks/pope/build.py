@@ -10,6 +10,7 @@ the questions ask about n present classes, and after each of these about a new a
 Category order settles equal counts. The three samplings share the images and the present classes.
 """
 
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.options import Option, check_effect
 from halluscope.paths import path_of
 from halluscope.reading.coco import CocoTable, read_annotations
+from halluscope.sanitize import short_repr
 
 CONFIGS = ("coco", "aokvqa", "gqa")
 
@@ -236,11 +238,27 @@ def check_no_config(configs: Sequence[str]) -> None:
 def make_new(order: Order, annotations: Path, images: int, objects: int, seed: int) -> Path:
     """Build pope of new questions."""
     out = order.target(f"pope_{annotations.stem}")
-    questions = draw(read_annotations(annotations), images, objects, seed)
+    coco = read_annotations(annotations)
+    questions = draw(coco, images, objects, seed)
+    warn_of_absent(coco, annotations)
     numbers = counts(questions)
     numbers["drawn"] = {"images": images, "objects": objects, "seed": seed}
     sources = {"annotations": Fetched(annotations, sha256_of(annotations), published=False)}
     return order.save(out, [table(questions)], numbers, sources, complete=False)
+
+
+def warn_of_absent(coco: CocoTable, annotations: Path) -> None:
+    """Warn of classes that are in no image: some programs write one for the background, or for the whole project."""
+    absent = []
+    for name, images in zip(coco.classes, coco.present().sum(axis=0).tolist(), strict=True):
+        if images == 0:
+            absent.append(short_repr(name))
+    if absent:
+        warnings.warn(
+            f"{annotations} has {len(absent):,} of its {len(coco.classes):,} categories in no image: "
+            f"{', '.join(absent[:5])}. Absent objects are drawn from them too; take out of the file what is no object.",
+            stacklevel=2,
+        )
 
 
 def make_version(order: Order, file: Path) -> Path:
