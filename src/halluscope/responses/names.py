@@ -114,7 +114,8 @@ _IMAGE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORE
 def only_one_in(name: str, words: Collection[str]) -> str:
     """Return the only one of some words that a name holds, in any case; "" if it holds none, or several.
 
-    Words that stand alone come before those within others: "randomly_drawn_popular" is "popular".
+    Words that stand alone come before those within others: "random_popularity" is "random". Adverbs, as in
+    "randomly_drawn", are other words.
 
     >>> only_one_in("POPE_Random.jsonl", ["random", "popular"])
     'random'
@@ -125,7 +126,7 @@ def only_one_in(name: str, words: Collection[str]) -> str:
         if re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", lower):
             present.append(word)
     if not present:
-        present = [word for word in words if word in lower]
+        present = [word for word in words if re.search(rf"{re.escape(word)}(?!ly|i[sz]e)", lower)]
     if len(present) != 1:
         return ""
     return present[0]
