@@ -2,6 +2,7 @@
 
 import gc
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
@@ -25,8 +26,9 @@ from halluscope.paths import path_of
 from halluscope.reading.datasets import Source, check_distinct, is_subset, sources
 from halluscope.reporting import published
 from halluscope.responses import reading
+from halluscope.responses.column_facts import plain_question
 from halluscope.responses.given import Given
-from halluscope.responses.identity import Identity
+from halluscope.responses.identity import Identity, single_spaced
 from halluscope.responses.matching import AS_YES_NO, NOT_COMPARED, Matched, match
 from halluscope.responses.names import PROMPT, only_one_in
 from halluscope.responses.naming import about
@@ -517,6 +519,21 @@ def _choices(benchmark: Benchmark, matched: Matched[Any]) -> dict[str, Any]:
         "labels": matched.labels,
     }
     return {name: value for name, value in choices.items() if value}
+
+
+def how_asked(matched: Matched[Any]) -> Counter[str]:
+    """Return the prompts that responses say were asked, with counts; {question} is a row's own.
+
+    A response that states none counts as "".
+    """
+    counts: Counter[str] = Counter()
+    for row, whole_prompt in zip(matched.rows, matched.asked, strict=False):
+        prompt = plain_question(whole_prompt)
+        question = plain_question(single_spaced(getattr(row, "question", "")))
+        if question:
+            prompt = prompt.replace(question, QUESTION_OF_ROW)
+        counts[prompt] += 1
+    return counts
 
 
 def _ways(benchmark: Benchmark, matched: Matched[Any]) -> list[str]:

@@ -78,7 +78,7 @@ def test_unfinished_sentences_are_left_out_and_counted(own):
     got = chair.compute(texts, [["dog"]] * 5, drop_unfinished=True, per_image=True, **own)
     assert [row["found"] for row in got["per_image"]] == [["dog"], ["dog"], [], ["dog"], []]
     assert (got["unfinished"], got["chair_s"]) == (4, 1 / 5)
-    assert keys_of(got["signature"])["unfinished"] == "4"
+    assert keys_of(got["signature"])["unfinished"] == "dropped"
     plain = chair.compute(texts, [["dog"]] * 5, **own)
     assert "unfinished" not in plain and plain["chair_s"] == 1.0
     assert "responses that lost an unfinished sentence: 4" in report([("mine", got)])[-1].lines

@@ -74,6 +74,32 @@ def test_rows_as_the_authors_script_writes_them_say_which_image_they_are_about(t
     assert result["images"] == 4
 
 
+def test_types_of_other_rows_tell_that_ids_are_no_questions(tmp_path):
+    """Responses that were sorted by type, and then counted, have the ids of other questions."""
+    rows = []
+    for number in range(90):
+        rows.append(
+            of_the_authors(number, "ABE"[number % 3], "") | {"type": ("Object", "Relation")[number % 2]}
+        )
+    file = small_datasets.write_lines(tmp_path / "rows.jsonl", rows)
+    by_type = sorted(rows, key=lambda row: row["type"])
+    for chosen, more in (
+        (by_type, {}),
+        ([row for row in by_type if row["type"] == "Relation"], {"partial": True}),
+    ):
+        responses = []
+        for number, row in enumerate(chosen):
+            text = row["label"] if number % 3 else "C"
+            responses.append({"question_id": number, "type": row["type"], "response": text})
+        with pytest.raises(
+            ValueError, match="the column type is another than the dataset's in .* of .* rows"
+        ):
+            halluscope.score("humblebench", responses, file, **more)
+        for row, response in zip(chosen, responses, strict=True):
+            response["question_id"] = row["question_id"]
+        assert halluscope.score("humblebench", responses, file, **more)["accuracy"] == 2 / 3
+
+
 def test_without_the_right_choice_e_is_right_whatever_the_label(tmp_path):
     """The authors' script takes the right choice away, and writes the label E; the dataset has the old label."""
     texts = ["A", "E", "E", "The answer is E"]

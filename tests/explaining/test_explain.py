@@ -461,7 +461,7 @@ def test_a_benchmark_without_protocols_has_one_per_rule(explain, tmp_path):
 
 @needs("hallusionbench")
 def test_each_score_of_the_table_is_a_number_that_is_found(explain, tmp_path):
-    """HallusionBench's `overall`, VLMEvalKit's headline, was in the table, and "not a score of these responses"."""
+    """HallusionBench's `overall`, VLMEvalKit's headline, was "not a score of these responses" beside the table."""
     built = small_datasets.build("hallusionbench", tmp_path)
     answers = [{"response": said} for said in ("Yes.", "No.", "No.")]
     words = ["hallusionbench", "--responses", lines(tmp_path / "m.jsonl", answers), "--dataset", str(built)]

@@ -78,6 +78,12 @@ ROWS = {
             "role", "content", "user", "assistant", [{"type": "text", "text": c}, {"type": "image_url"}]
         ),
     },
+    "chat beside a list of its image": lambda i, n, c: {
+        "images": [coco(n)],
+        "messages": turns("role", "content", "user", "assistant", c),
+    },
+    "pipeline of transformers": lambda i, n, c: {"image_id": n, "output": [{"generated_text": c}]},
+    "signed address": lambda i, n, c: {"url": f"https://host/{coco(n)}?signed=1", "caption": c},
     "batch": lambda i, n, c: {
         "custom_id": n,
         "response": {"body": {"choices": [{"message": {"content": c}}]}},

@@ -266,6 +266,12 @@ def test_other_descriptions_beside_those_that_are_taken_are_told(tmp_path, colum
     assert f"--text-column {other} " in told
 
 
+def test_a_second_method_that_changes_half_of_the_descriptions_is_told(tmp_path):
+    changed = [text if number % 2 else "" for number, text in enumerate(OTHERS)]
+    told = told_of_descriptions(tmp_path, response=DESCRIPTIONS, revised_response=changed)
+    assert "'revised_response' has another text in 20 of 40 rows" in told
+
+
 def test_a_response_that_was_taken_out_of_another_is_told(tmp_path):
     raw = [f"USER: Describe it. ASSISTANT: {text}" for text in DESCRIPTIONS]
     told = told_of_descriptions(tmp_path, output=raw, answer=DESCRIPTIONS)
@@ -279,6 +285,9 @@ BESIDE = {
     "human_caption": OTHERS,
     "judge_output": OTHERS,
     "raw_output": [f"<think>A cat?</think>{text}</s>" for text in DESCRIPTIONS],
+    "tidy": [f"**{text.upper()}**" for text in DESCRIPTIONS],
+    "tags": [f"a cat, a sofa, a thing {number}" for number in range(40)],
+    "expected_output": OTHERS,
     "dialog": [f"USER: Describe it. ASSISTANT: {text}" for text in DESCRIPTIONS],
     "asked": [f"<img>val/{number}.jpg</img> Describe the image in detail." for number in range(40)],
     "answer_key": [f"{number}.jpg, in a folder" for number in range(40)],

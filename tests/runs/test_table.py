@@ -135,6 +135,40 @@ def test_a_column_names_the_dataset_that_it_is_about(datasets, tmp_path):
     assert "POPE (gqa) accuracy" in str(alone)
 
 
+def test_how_files_were_written_and_asked_is_said_below(datasets, tmp_path):
+    """Labels and chats were refused in a column of texts; prompts that differ stood there in silence."""
+    rows = {"labels": [], "asked": []}
+    for sampling in SAMPLINGS:
+        for number, thing in enumerate(("dog", "cat", "cup", "bus", "bench", "kite")):
+            row = {"question_id": number, "sampling": sampling}
+            prompt = f"Is there a {thing} in the image?\nAnswer in a word."
+            rows["labels"].append(row | {"response": number % 2})
+            rows["asked"].append(row | {"prompt": prompt, "response": "Yes"})
+    runs = []
+    for model, responses in rows.items():
+        file = tmp_path / f"{model}.json"
+        file.write_text(json.dumps(responses))
+        runs.append(tmp_path / f"run-{model}")
+        halluscope.score("pope", str(file), datasets["pope"], out=runs[-1])
+    printed = " ".join(str(halluscope.table(*runs)).split())
+    assert "responses are labels: labels 1,0" in printed
+    assert "labels not stated, asked '{question} Answer in a word.'" in printed
+    assert "prompts differ" not in str(halluscope.table(runs[1]))
+
+
+def test_captions_without_their_last_sentence_do_not_stand_beside_whole_ones(tmp_path):
+    runs = []
+    (tmp_path / "dataset.json").write_text(json.dumps([{"image_id": 1, "objects": ["dog"]}]))
+    for model, is_dropped in (("whole", False), ("cut", True)):
+        (tmp_path / f"{model}.json").write_text(json.dumps([{"image_id": 1, "caption": "A dog. A cat"}]))
+        runs.append(tmp_path / f"run-{model}")
+        options = {"synonyms": "names", "drop_unfinished": is_dropped}
+        dataset = str(tmp_path / "dataset.json")
+        halluscope.score("chair", str(tmp_path / f"{model}.json"), dataset, out=runs[-1], **options)
+    with pytest.raises(RunError, match=r"unfinished is not set \(whole\) and dropped \(cut\)"):
+        halluscope.table(*runs)
+
+
 def test_ratings_by_different_judges_do_not_stand_in_one_column(datasets, tmp_path):
     """Where the judges' replies name their model, as OpenAI's do."""
     runs = []

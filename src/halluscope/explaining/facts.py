@@ -1,18 +1,17 @@
 """What is said of an explanation: scores, prompts, what parsers read differently, and where a number comes from."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations
 from typing import Any
 
-from halluscope.benchmark import QUESTION
-from halluscope.explaining.explanation import Explanation, question_of
+from halluscope.explaining.explanation import Explanation
 from halluscope.explaining.protocols import Protocol
 from halluscope.reporting.tables import NO_SCORES, Values, flat
-from halluscope.responses.column_facts import plain_question
 from halluscope.responses.identity import single_spaced
+from halluscope.scoring import how_asked
 
 ROUNDING = 1e-9
 
@@ -71,14 +70,9 @@ def prompts_of(explanation: Explanation, file: str) -> list[dict[str, Any]]:
         # Our harness tasks log only the name of a prompt.
         prompt = single_spaced(explanation.benchmark.prompts.get(matched.prompts[0], ""))
         return [{"prompt": prompt or None, "responses": len(matched.rows)}]
-    counts: Counter[str] = Counter()
-    for row, whole_prompt in zip(matched.rows, matched.asked, strict=False):
-        prompt = plain_question(whole_prompt)
-        question = plain_question(question_of(row))
-        if question:
-            prompt = prompt.replace(question, QUESTION)
-        counts[prompt] += 1
-    return [{"prompt": prompt or None, "responses": count} for prompt, count in counts.most_common()]
+    return [
+        {"prompt": prompt or None, "responses": count} for prompt, count in how_asked(matched).most_common()
+    ]
 
 
 # What parsers read differently

@@ -53,7 +53,7 @@ def _text_in_object(cell: Mapping[str, Any]) -> Any:
         message = choice.get("message") if isinstance(choice, Mapping) else None
     if not isinstance(message, Mapping):
         return None
-    for key in TEXTS + ("content",):
+    for key in TEXTS + ("content", "generated_text"):  # the last is that of transformers' pipelines
         if key in message:
             return message[key]
     return None

@@ -16,6 +16,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from halluscope.responses import odd_texts, text_column, ways
 from halluscope.responses.agreement import PROMPTS_OR_QUESTIONS, WHOLE_PROMPTS, Pairs
 from halluscope.responses.column_facts import (
+    FEWEST_ROWS,
+    OFTEN,
     Expected,
     are_of_other_rows,
     is_label,
@@ -31,7 +33,15 @@ from halluscope.responses.identity import (
     single_spaced,
     values_of,
 )
-from halluscope.responses.names import ANSWER_ID, PROMPT, RIGHT_ANSWERS, TURNS, is_image_file
+from halluscope.responses.names import (
+    ANSWER_ID,
+    IMAGES,
+    PROMPT,
+    QUESTIONS,
+    RIGHT_ANSWERS,
+    TURNS,
+    is_image_file,
+)
 from halluscope.responses.question_runs import in_order
 from halluscope.responses.reading import Responses
 from halluscope.responses.repeats import some_column_is_unique
@@ -113,6 +123,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
     # only matched rows say which answers are right, and so which column holds responses
     with_texts = _with_text_column(case, paired)
     _check_right_answers(case, pairs, with_texts)
+    _check_sorted_alike(case, pairs, with_texts)
     answered = _with_response(case, with_texts)
     return Matched(
         name=responses.name,
@@ -474,6 +485,30 @@ def _check_right_answers(case: Case, pairs: Pairs, answered: _Answered) -> None:
                 f"{case.source}, matched by {pairs.way}: the column {name} holds right answers, but to other rows than "
                 "those of the dataset. Are these responses in another order, or to another dataset? Give each the id "
                 f"of its row, its image or its question. If {name} holds something else, rename it."
+            )
+
+
+def _check_sorted_alike(case: Case, pairs: Pairs, answered: _Answered) -> None:
+    """Check that what the dataset sorts its rows by, such as a type, is not other rows' where responses state it."""
+    identity = case.identity
+    table = answered.responses.table
+    compared = {identity.target, *identity.id, *identity.also, *QUESTIONS, *IMAGES}
+    for name in table.columns.keys() - compared - set(answered.responses.columns):
+        if not isinstance(getattr(case.wanted[0], name, None), str):
+            continue
+        known = set(values_of(case.rows, name))
+        cells = table.cells(name)
+        if not all(isinstance(cell, str) and cell in known for cell in cells):
+            continue
+        different = 0
+        for cell, value in zip(cells, values_of(answered.rows, name), strict=True):
+            different += cell != value
+        if len(cells) >= FEWEST_ROWS and different > (1 - OFTEN) * len(cells):
+            raise ValueError(
+                f"{case.source}, matched by {pairs.way}: the column {name} is another than the dataset's in "
+                f"{different:,} of {len(cells):,} rows. Are these responses in another order, or are their ids not the "
+                f"dataset's? Give each the id of its row, its image or its question. If {name} holds something else, "
+                "rename it."
             )
 
 

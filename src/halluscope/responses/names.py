@@ -97,14 +97,14 @@ KNOWN = frozenset(IDS) | frozenset(QUESTIONS) | frozenset(TEXTS) | {PROMPT}
 _WHETHER_RIGHT = r"(?:correct|right|match|hit|score|acc)"
 # How a column is named that somebody's texts are in, but no right answers
 SAYS = re.compile(
-    r"(?!gt|gold|ground|tru|correct(?!ed)|ref(?!in)|label|target|.*(?:judge|eval)"
+    r"(?!gt|gold|ground|tru|expected|correct(?!ed)|ref(?!in)|label|target|.*(?:judge|eval)"
     r"|.*_(?:id|details|file|path|type|category|source|gt|gold|true|label)$"
     rf"|.*_{_WHETHER_RIGHT}$)"
     r".*(?:answer|ans$|response|caption|pred|output|generat|complet|reply|descri)"
 )
 # A column with another name holds the texts too, unless it is one of these
 OTHER_USES = re.compile(
-    r"(?:gt|gold|ground|tru|correct(?!ed)|ref(?!in)|label|target|judge|eval|note|reason|model).*"
+    r"(?:gt|gold|ground|tru|expected|correct(?!ed)|ref(?!in)|label|target|judge|eval|note|reason|model).*"
     rf"|.*(?:type|category|url|file|path|note)|(?:.*_)?(?:id|{_WHETHER_RIGHT})|sampling|split|source|task"
 )
 

@@ -5,7 +5,7 @@ Prompts, thoughts, paths, reference captions and chats that hold the response ar
 
 import re
 
-from halluscope.judging.thought_marks import answer_in, may_hold_thoughts
+from halluscope.judging.thought_marks import without
 from halluscope.reading.columns import plain
 from halluscope.responses.column_facts import SENTENCE, Texts, same_text
 from halluscope.responses.names import BY_ANYBODY, CAPTION
@@ -14,8 +14,10 @@ from halluscope.responses.names import BY_ANYBODY, CAPTION
 _OTHER_USES = re.compile(
     r".*(?:prompt|input|instruct|quer|question|conversation|chat|message|history"
     r"|think|thought|reason|rationale|explan|analysis|critique|feedback|review"
-    r"|context|reference|human|coco|title|comment|object).*|(?:.*_)?(?:cot|ref|words)(?:_.*)?"
+    r"|context|reference|human|coco|title|comment|object|noun|keyword|fact|claim|summar|narrative).*"
+    r"|(?:.*_)?(?:cot|ref|words|tags?)(?:_.*)?"
 )
+_WORD = re.compile(r"\w+")
 _TAG = re.compile(r"<[^<>\n]{1,30}>")  # "</s>", "<|im_end|>"
 
 
@@ -34,9 +36,9 @@ def count(texts: Texts, others: Texts, name: str) -> int:
     for text, other in zip(texts, others, strict=True):
         response = _bare(text)
         other_text = _bare(other)
-        if (
-            not response or not other_text or response in other_text
-        ):  # a chat, or the response before it was cut
+        if not other_text:
+            continue
+        if response and response in other_text:  # a chat, or the response before it was cut
             continue
         if not may_be_of_people or other_text in response:
             different += 1
@@ -49,15 +51,15 @@ def _are_sentences(texts: Texts) -> bool:
     endings = []
     for text in texts:
         words = (text or "").split()
+        if not words:
+            continue
         endings.append(" ".join(words[-SENTENCE:]))
         if len(words) >= SENTENCE and not words[0].startswith(("[", "{")):
             sentences.add(text)
-    return 2 * len(sentences) > len(texts) and same_text(endings) is None
+    return 2 * len(sentences) > len(endings) and same_text(endings) is None
 
 
 def _bare(text: str | None) -> str:
-    """Return a text as two are compared: without thoughts and tags, in lower case, with single spaces."""
-    spoken = text or ""
-    if may_hold_thoughts(spoken):
-        spoken = answer_in(spoken) or ""
-    return " ".join(_TAG.sub(" ", spoken).casefold().split())
+    """Return the words of a text, by which two are compared, in lower case; without those of thoughts and tags."""
+    spoken = without(text or "")
+    return " ".join(_WORD.findall(_TAG.sub(" ", spoken).casefold()))

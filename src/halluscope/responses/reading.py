@@ -410,10 +410,10 @@ def with_known_columns(table: Table, columns: Sequence[str] = ()) -> Table:
 
 
 def _asks(table: Table, name: Any) -> bool:
-    """Whether a column that is not named like responses has a question mark in each row."""
+    """Whether a column that is not named like responses has a question mark in each row, and no addresses."""
     if SAYS.match(str(name)):
         return False
-    return all(isinstance(cell, str) and "?" in cell for cell in table.cells(name))
+    return all(isinstance(cell, str) and "?" in cell and "://" not in cell for cell in table.cells(name))
 
 
 def _in_objects(table: Table, text: str, sought: Sequence[str]) -> dict[str, list[Any]]:

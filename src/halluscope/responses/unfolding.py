@@ -176,6 +176,8 @@ def unfolded(
     for name, value in row.items():
         if isinstance(value, str | int | float):
             shared[name] = value
+        elif name in IMAGES and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+            shared[name] = value[0]  # the only image of a chat
         if name not in lists:
             beside[name] = value
     image = shared.get(tables.KEY)

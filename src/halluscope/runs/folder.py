@@ -46,7 +46,7 @@ from halluscope.reporting.tables import Values, finite, to_json
 from halluscope.responses.matching import Matched
 from halluscope.runs.run import HERE, Run
 from halluscope.sanitize import redact, short_repr
-from halluscope.scoring import Ready
+from halluscope.scoring import Ready, how_asked
 from halluscope.validation import kind
 from halluscope.version import __version__
 
@@ -78,6 +78,7 @@ MATCHED = (
 )
 
 MOST_ASKED = 5  # prompts that are noted
+HOW_ASKED = "how_asked"
 
 FORM = 1  # the version of the folder's format; other versions are not read
 
@@ -180,6 +181,8 @@ def _facts(run: Run, folder: Path) -> dict[str, Any]:
     facts["matched"] = {name: getattr(matched, name) for name in MATCHED}
     # the prompts that the responses say were asked, each with its number of responses
     facts["asked"] = Counter(matched.asked).most_common(MOST_ASKED)
+    # likewise, each with {question} in the place of the row's own
+    facts[HOW_ASKED] = how_asked(matched).most_common(MOST_ASKED)
     facts["voters"] = None
     if run.record.poll:
         facts["voters"] = run.record.poll.metadata

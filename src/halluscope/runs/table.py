@@ -16,14 +16,17 @@ from halluscope.reporting.printed import Printed
 from halluscope.reporting.tables import ARROWS, Cell, Notes, Number, Report, Table, is_defined, scored
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.runs.comparing import Rescored, compare_each_two, corrected, rescored
-from halluscope.runs.folder import check, folders
+from halluscope.runs.folder import HOW_ASKED, check, folders
 from halluscope.runs.run import Run
 from halluscope.sanitize import one_line, short_repr, typed
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.validation import listed
 
 # Keys of a signature that may differ between models in one column
-MAY_DIFFER = ("responses", "interval", "seeds", "unfinished", "version")
+MAY_DIFFER = ("responses", "interval", "seeds", "version", "labels", "uncompared")
+
+# Those of them that say how a file was written, which notes name -> what they mean
+OF_FILES = {"labels": "responses are labels", "uncompared": "not compared with the dataset"}
 
 # Keys that say which rows were scored -> what it means that they differ
 ROWS = {
@@ -358,6 +361,17 @@ def notes(parts: Sequence[Columns], groups: Sequence[Columns], preset: str) -> I
     )
 
 
+def other_ways_of_asking(part: Columns) -> Iterator[str]:
+    """Yield what each model was asked, as far as its responses say, unless all say the same."""
+    prompts = {}
+    for model, run in part.runs.items():
+        stated = [short_repr(prompt, 120) for prompt, _ in run.about.get(HOW_ASKED, ()) if prompt]
+        prompts[model] = " and ".join(stated) or "not stated"
+    if len(set(prompts.values())) > 1:
+        texts = [f"{model} {prompt}" for model, prompt in prompts.items()]
+        yield f"  prompts differ, as far as the responses state them: {', '.join(texts)}"
+
+
 def notes_on(part: Columns) -> Iterator[str]:
     """Yield how a benchmark's scores were made, and which are undefined."""
     first = next(iter(part.runs.values()))
@@ -372,6 +386,11 @@ def notes_on(part: Columns) -> Iterator[str]:
         count = run.scores.get("other_prompts")
         if count:
             other_prompts.append(f"{model} {count:,}")
+    for key, meaning in OF_FILES.items():
+        values = [f"{model} {run.keys[key]}" for model, run in part.runs.items() if key in run.keys]
+        if values:
+            yield f"  {meaning}: {', '.join(values)}"
+    yield from other_ways_of_asking(part)
     if lengths:
         yield f"  words per response: {', '.join(lengths)}"
     if other_prompts:

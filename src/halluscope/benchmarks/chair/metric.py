@@ -214,7 +214,7 @@ of captions with at least one.
     def signed(self, rows: Images, readings: Readings, options: ChairOptions) -> dict[str, Any]:
         signed: dict[str, Any] = {"synonyms": readings.synonyms, "lemmas": readings.reader}
         if options.drop_unfinished:
-            signed["unfinished"] = readings.unfinished
+            signed["unfinished"] = "dropped"
         return signed
 
     def forms(self, rows: Images) -> Sequence[str]:
