@@ -43,6 +43,11 @@ def test_images_are_stored_as_they_are(dataset: Any, packed: bool, tmp_path: Pat
     names = harness_data._file_names(tmp_path, dataset)
     for number, name in enumerate(sorted(set(names))):
         harness_data._draw(pictures / name, number)
+    if dataset.name == "dash_b":  # its two halves have a file of one name, told apart by its folders
+        for place in ("neg/coco/kite/10.jpg", "pos/flickr/kite/10.jpg"):
+            (pictures / place).parent.mkdir(parents=True)
+            shutil.copy(pictures / "10.jpg", pictures / place)
+        (pictures / "10.jpg").rename(tmp_path / "10.jpg")
     images = Path(shutil.make_archive(str(tmp_path / "packed"), "zip", pictures)) if packed else pictures
     out = small_datasets.builder(dataset.name).build(source, images, tmp_path / "out", subset=True)
     rows = load_dataset(str(out), *filter(None, [dataset.config]), cache_dir=str(tmp_path / "hf"))
@@ -52,7 +57,8 @@ def test_images_are_stored_as_they_are(dataset: Any, packed: bool, tmp_path: Pat
     for row, image in zip(split, stored, strict=True):
         if image is not None:  # a question may have none, and AMBER's rows about one image share it
             name = row.get(dataset.file) or f"{row[dataset.image_key]}.jpg"
-            assert image["bytes"] == (pictures / name).read_bytes()
+            (file, *_) = [*pictures.rglob(Path(name).name)] if dataset.name == "dash_b" else [pictures / name]
+            assert image["bytes"] == file.read_bytes()
             seen.add(name)
     assert seen == {*names}
 

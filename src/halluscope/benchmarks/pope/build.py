@@ -248,10 +248,14 @@ def make_new(order: Order, annotations: Path, images: int, objects: int, seed: i
 
 
 def warn_of_absent(coco: CocoTable, annotations: Path) -> None:
-    """Warn of classes that are in no image: some programs write one for the background, or for the whole project."""
+    """Warn of classes that are in no image: some programs write one for the background, or for the whole project.
+
+    COCO's classes are objects, whether or not some of its images hold one.
+    """
+    objects = vocabularies.load("coco").classes
     absent = []
     for name, images in zip(coco.classes, coco.present().sum(axis=0).tolist(), strict=True):
-        if images == 0:
+        if images == 0 and name not in objects:
             absent.append(short_repr(name))
     if absent:
         warnings.warn(
