@@ -30,6 +30,9 @@ QUESTION = "{question}"  # The placeholder for a row's own question in a prompt
 
 SIGNATURE = "signature"
 
+# What metrics take about each response, besides the options that are files for each file of responses (`each`)
+VERDICTS = {"ratings", "votes", "nouns", "correctness", "same"}
+
 # What the help says of the option that every metric has
 IDS = """If predictions and references are in different orders, ids=(ids of the predictions, ids of the references)
 matches them."""
@@ -242,7 +245,7 @@ class Benchmark:
                 f"{self.name} has no metric: its datasets are for training. Name another benchmark."
             )
         function: Callable[..., Any] = self.module("metric").compute
-        return by_id(function)
+        return by_id(function, self.verdicts)
 
     @property
     def keywords(self) -> set[str]:
@@ -285,6 +288,11 @@ class Benchmark:
     def each(self) -> set[str]:
         """The options that take one value per file of responses."""
         return {option.name for option in self.options if option.each}
+
+    @property
+    def verdicts(self) -> set[str]:
+        """The options that say something of each response."""
+        return VERDICTS | self.each
 
     def without(self, names: Collection[str]) -> "Benchmark":
         """Return the benchmark without the options of these names."""

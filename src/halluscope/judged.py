@@ -267,15 +267,15 @@ class Judged(RowsMetric):
 
     def _check_stated(self, verdicts: Sequence[Any], rows: Sequence[Any]) -> None:
         """Check that no verdict says that it is on another row: they are in the order of the rows."""
-        ids = {row.id for row in rows}
+        ids = {str(row.id) for row in rows}
         for place, (verdict, row) in enumerate(zip(verdicts, rows, strict=True)):
             if not isinstance(verdict, Mapping):
                 continue
             where = f"{RATINGS}[{place}]"
-            id = self.given_row(verdict, where).get("id", row.id)
-            if id in ids and id != row.id:
+            id = str(self.given_row(verdict, where).get("id", row.id))  # numbers may be written as texts
+            if id in ids and id != str(row.id):
                 raise ValueError(
-                    f"{where} has the id {short_repr(id)}, but the row there has {short_repr(row.id)}; expected the "
+                    f"{where} has the id {short_repr(id)}, but the row there has {short_repr(str(row.id))}; expected the "
                     f"{RATINGS} in the order of the rows. Put them into that order, or name their file."
                 )
             check_row(where, verdict, row, self.datasets[0].upstream)

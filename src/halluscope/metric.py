@@ -181,7 +181,7 @@ class Metric(Benchmark):
     def compute(self) -> Callable[..., Any]:
         """The function `compute` of the benchmark's module, which also takes `ids`."""
         function: Callable[..., Any] = sys.modules[type(self).__module__].compute  # type: ignore[attr-defined]
-        return by_id(function)
+        return by_id(function, self.verdicts)
 
     def chosen(self, options: Mapping[str, Any]) -> Any:
         """Return the options that a user gave, checked."""

@@ -7,7 +7,7 @@ over it would give names, letters, an arbitrary order, or nothing the second tim
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set, Sized
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -25,9 +25,6 @@ Id = str | int  # An id of an image or a question
 LEAST_SHARE = 1e-9
 
 LARGEST = 1e100  # The largest score; squares of larger numbers would overflow
-
-# What else metrics take about each response
-VERDICTS = ("ratings", "votes", "nouns", "correctness", "same")
 
 LARGEST_SEED = 2**63 - 1  # The largest seed that a cache keeps, and that servers accept
 
@@ -99,13 +96,18 @@ def _check_index(predictions: Any, references: Any) -> None:
         )
 
 
-def by_id(compute: Callable[..., T]) -> Callable[..., T]:
-    """Return a metric that also takes `ids`, by which predictions are put into the order of the references."""
+def by_id(compute: Callable[..., T], verdicts: Collection[str]) -> Callable[..., T]:
+    """Return a metric that also takes `ids`, by which predictions are put into the order of the references.
+
+    Args:
+        compute: the metric.
+        verdicts: the names of what else it takes about each response.
+    """
 
     @wraps(compute)
     def matched(predictions: Any, references: Any, *, ids: Any = None, **options: Any) -> T:
         if ids is not None:
-            _check_no_verdicts(options)
+            _check_none_given(verdicts, options)
             predictions = _in_order(predictions, references, ids)
         _check_index(predictions, references)
         return compute(predictions, references, **options)
@@ -113,9 +115,9 @@ def by_id(compute: Callable[..., T]) -> Callable[..., T]:
     return matched
 
 
-def _check_no_verdicts(options: Mapping[str, Any]) -> None:
+def _check_none_given(verdicts: Collection[str], options: Mapping[str, Any]) -> None:
     """Check that nothing else is given about each response, because it may be in the order of the predictions."""
-    for name in VERDICTS:
+    for name in verdicts:
         if options.get(name) is not None:
             raise ValueError(
                 f"ids and {name} are given; expected one of them, because ids put only the predictions into the order "

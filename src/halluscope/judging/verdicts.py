@@ -176,7 +176,7 @@ def from_given(
 
 def model_of(verdict: Any) -> str:
     """Return the model that a verdict's text says it is by; "" if it names none."""
-    if isinstance(verdict, Mapping) and JUDGE_MODEL in verdict:
+    if isinstance(verdict, Mapping) and verdict.get(JUDGE_MODEL):
         return str(verdict[JUDGE_MODEL])
     return completions.model_in(verdict)
 
@@ -263,11 +263,8 @@ def read_given(
 def _verdict_in(row: Mapping[str, Any], names: Sequence[str], where: str) -> Mapping[str, Any]:
     """Return the judge's text, or the numbers, of a row of a file."""
     reply = reply_of(row, names, where)
-    judge = completions.model_in(row)
-    if judge:
-        return {JUDGE_TEXT: reply, JUDGE_MODEL: judge}
     if reply is not None:
-        return {JUDGE_TEXT: reply}
+        return {JUDGE_TEXT: reply, JUDGE_MODEL: model_of(row)}
     if not row.keys() >= set(names):
         raise _not_a_verdict(where, row, names)
     return {name: row[name] for name in names}

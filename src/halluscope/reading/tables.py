@@ -44,6 +44,9 @@ _COLUMN = re.compile(r"[a-z]+(?:_[a-z]+)*")
 # What an object has per id: a text, an object, a label that is true or false, or null where there is no response
 BY_ID = (str, dict, bool, type(None))
 
+# The mark of UTF-8 with which Excel begins a file
+BOM = "\ufeff"
+
 # The columns for the keys and the values of an object of id -> text
 KEY = "id"
 VALUE = "response"
@@ -187,7 +190,8 @@ def _separated(file: Readable, kind: str, choices: Choices) -> Iterator[Located]
         if len(row) > 1 and not any(row):
             empty_rows += 1
             continue
-        if len(row) > 1 and row == names:  # tables that were joined line by line, each with its header
+        if len(row) > 1 and [row[0].removeprefix(BOM), *row[1:]] == names:
+            empty_rows = 0  # tables that were joined line by line, each with its header
             continue
         for empty_row in range(number - empty_rows, number):
             yield f"{file}, row {empty_row}", dict.fromkeys(names, "")

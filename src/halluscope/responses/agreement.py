@@ -195,7 +195,8 @@ def _states_of_objects(case: Case, pairs: Pairs, column: str) -> list[int]:
     for number, place in enumerate(pairs.places):
         expected = getattr(pairs.rows[number], "object", "")
         if expected and plain_object(cells[place]) != plain_object(expected):
-            raise Contradiction(number, column, cells[place], expected).error(case, pairs)
+            contradiction = Contradiction(number, column, cells[place], expected).error(case, pairs)
+            raise ValueError(f"{contradiction} If they ask about another object, leave {column} out.")
         states.append(SAME if expected else SILENT)
     return states
 

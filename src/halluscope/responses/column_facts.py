@@ -47,7 +47,8 @@ class Expected:
     questions: Sequence[str]
     # by each known version of the questions, the right answers: a text, or several, or None
     versions: Sequence[Sequence[Any]] = ()
-    # the labels among the right answers to all rows of the dataset, of which a file may be about those of one
+    # the labels among the right answers to all rows of the dataset, of which a file may be about those of one; none
+    # where the rows ask for texts
     labels: Collection[str] = ()
     # whether texts that are often right are the right answers of a version that only digests tell
     are_of_version: Callable[[Texts], bool] = lambda texts: False
@@ -179,6 +180,12 @@ def are_of_other_rows(texts: Texts, expected: Expected) -> bool:
 def is_label(answer: Any) -> bool:
     """Whether a right answer is yes, no, or a letter."""
     return isinstance(answer, str) and len(answer) <= LONGEST_LABEL
+
+
+def are_labels(answers: Sequence[Any]) -> bool:
+    """Whether most right answers are labels, as where rows ask for yes or no; a few are where they ask for a text."""
+    labels = list(filter(is_label, answers))
+    return 2 * len(labels) > len(answers)
 
 
 def labels_in(answers: Iterable[Any]) -> set[str]:

@@ -19,6 +19,7 @@ from halluscope.responses.column_facts import (
     FEWEST_ROWS,
     OFTEN,
     Expected,
+    are_labels,
     are_of_other_rows,
     is_label,
     labels_in,
@@ -522,15 +523,15 @@ def _about_turns(answered: _Answered) -> list[str]:
 
 
 def _about_texts(case: Case, answered: _Answered) -> list[str]:
-    """Say what of free texts is hardly the LVLM's."""
-    target = case.identity.target
-    if any(is_label(getattr(row, target, None)) for row in answered.rows):
-        return []
-    texts = answered.responses.texts
-    asked = answered.responses.first_texts(PROMPTS_OR_QUESTIONS, range(len(texts)))
+    """Say what of free texts, which no labels are the right answers to, is hardly the LVLM's."""
+    responses = answered.responses
+    asked = responses.first_texts(PROMPTS_OR_QUESTIONS, range(len(responses.texts)))
+    texts = []
     prompts = []
-    for row, prompt in zip(answered.rows, asked, strict=True):
-        prompts.append(single_spaced(prompt or case.identity.prompt_of(row)))
+    for row, text, prompt in zip(answered.rows, responses.texts, asked, strict=True):
+        if not is_label(getattr(row, case.identity.target, None)):
+            texts.append(text)
+            prompts.append(single_spaced(prompt or case.identity.prompt_of(row)))
     return odd_texts.remarks(texts, prompts)
 
 
@@ -545,7 +546,9 @@ def _expected(case: Case, rows: Sequence[Any]) -> Expected:
         for known in other_answers:
             answers.append(known[version] if version < len(known) else None)
         versions.append(answers)
-    labels = labels_in(getattr(row, identity.target, None) for row in case.rows)
+    labels: set[str] = set()
+    if are_labels(versions[0]):
+        labels = labels_in(getattr(row, identity.target, None) for row in case.rows)
     return Expected(questions, versions, labels, partial(identity.are_corrected, rows))
 
 

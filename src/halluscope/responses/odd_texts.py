@@ -1,8 +1,12 @@
 """Says what of the texts that are scored is hardly the LVLM's: prompts, special tokens, JSON, spelled line breaks."""
 
 import ast
+import json
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
 from halluscope.judging.thought_marks import without
 from halluscope.responses.column_facts import SENTENCE
@@ -14,7 +18,7 @@ LEAST_SHARE = 0.05
 # Where a chat template has the LVLM begin
 _ANSWERS = re.compile(
     r"(?:\bASSISTANT|\bAssistant|\bGPT): |\[/INST\]|<\|im_start\|>assistant|<\|assistant\|>"
-    r"|<start_of_turn>model|<\|start_header_id\|>assistant|(?:^|\n)assistant\n"
+    r"|<start_of_turn>model|<\|start_header_id\|>assistant|\nassistant\n"
 )
 # What a tokenizer writes unless it skips its special tokens
 _SPECIAL = re.compile(
@@ -97,9 +101,18 @@ def literal_list(text: str) -> list[str]:
     if len(text) > _LONGEST_LIST:
         return []
     try:
-        values = ast.literal_eval(text.strip())
+        values = _literal(text.strip())
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return []
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         return []
     return values
+
+
+def _literal(text: str) -> Any:
+    """Return the value that is written as JSON, or as Python; JSON has escapes of its own, as of emoji in two parts."""
+    with suppress(ValueError, RecursionError):
+        return json.loads(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a backslash that escapes nothing, such as "\\%"
+        return ast.literal_eval(text)

@@ -127,7 +127,9 @@ def _column_in(value: Any, index: Sequence[str]) -> Sequence[Any] | None:
 
 def _with_index(rows: list[dict[str, Any]], index: Any) -> list[dict[str, Any]]:
     """Return rows with pandas' index as ids, where it says more than their order, which ascending numbers do not."""
-    if not isinstance(index, list) or len(index) != len(rows) or tables.KEY in rows[0]:
+    if not isinstance(index, list) or len(index) != len(rows):
+        return rows
+    if not rows or tables.KEY in rows[0]:
         return rows
     ids = []
     for key in index:
