@@ -272,10 +272,10 @@ class Judged(RowsMetric):
             if not isinstance(verdict, Mapping):
                 continue
             where = f"{RATINGS}[{place}]"
-            id = str(self.given_row(verdict, where).get("id", row.id))  # numbers may be written as texts
-            if id in ids and id != str(row.id):
+            id = self.given_row(verdict, where).get("id", row.id)
+            if str(id) in ids and str(id) != str(row.id):  # numbers may be written as texts
                 raise ValueError(
-                    f"{where} has the id {short_repr(id)}, but the row there has {short_repr(str(row.id))}; expected the "
+                    f"{where} has the id {short_repr(id)}, but the row there has {short_repr(row.id)}; expected the "
                     f"{RATINGS} in the order of the rows. Put them into that order, or name their file."
                 )
             check_row(where, verdict, row, self.datasets[0].upstream)

@@ -292,6 +292,15 @@ def test_rows_in_python_are_in_the_order_of_the_questions():
     given = ratings({}, {}, {}, {})
     with pytest.raises(ValueError, match=r"ratings\[0\] has the id 3, but the row there has 0"):
         registry.benchmark("mmhal").compute([""] * 4, mmhal_rows(4), ratings=given[::-1])
+    as_texts = [row | {"id": str(row["id"])} for row in given]
+    with pytest.raises(ValueError, match=r"ratings\[0\] has the id '3', but the row there has 0"):
+        registry.benchmark("mmhal").compute([""] * 4, mmhal_rows(4), ratings=as_texts[::-1])
+
+
+def test_ratings_beside_columns_of_a_completion(asked, capsys):
+    """A question may have choices, and a row may name its model, without being a chat completion."""
+    given = ratings(*[{"choices": ["red", "blue"], "model": "mine"}] * 4)
+    assert scored(asked, capsys, "--ratings", write(asked, given))["rating"] == 3
 
 
 @pytest.mark.parametrize("column", ["response", "model_answer"])

@@ -117,6 +117,10 @@ def test_tables_that_were_joined_line_by_line(tmp_path):
     lines = [header, ["7", "A dog."], header, ["9", ""], header]
     assert found(tmp_path / "joined.csv", table(lines)) == ROWS
     assert places(tmp_path / "joined.csv") == [", row 1", ", row 3"]
+    # as Excel writes each: with a mark at its beginning, and rows without any cell at its end
+    part = "\ufeff" + table([header, ["7", "A dog."], ["", ""]])
+    last = "\ufeff" + table([header, ["9", ""]])
+    assert found(tmp_path / "joined.csv", part + last) == ROWS
 
 
 def test_rows_without_any_cell_at_the_end_of_a_table(tmp_path):

@@ -322,6 +322,9 @@ def test_the_index_that_pandas_writes_beside_rows_in_another_order(dataset, orie
     # a row's number in a table, which is no id where rows have their own
     order.reset_index().sample(frac=1, random_state=2).to_json(file, orient=orient)
     assert halluscope.score("pope", str(file), dataset, **options)["accuracy"] == 1
+    order.iloc[:0].to_json(file, orient=orient)
+    with pytest.raises(ValueError, match="expected (an object with )?the LVLM's text|holds no responses"):
+        halluscope.score("pope", str(file), dataset, **options)
 
 
 def test_some_questions_that_are_asked_about_several_images(tmp_path, capsys):

@@ -71,6 +71,9 @@ def test_lists_that_are_written_as_texts(tmp_path):
     for write in (repr, json.dumps):
         assert scored(tmp_path, [write([text]) for text in broken])[0]["texts"] == result["texts"]
     assert "\\n" not in told
+    emoji = [f"{text} \U0001f415" for text in TEXTS]  # JSON writes the dog in two parts
+    for write in (repr, json.dumps):
+        assert scored(tmp_path, [write([text]) for text in emoji]) == scored(tmp_path, emoji)
     several = [repr([text, "A cat sleeps here."]) for text in TEXTS]
     assert (
         "40 of 40 responses are lists of several texts, which are scored as one"
@@ -122,3 +125,39 @@ def test_captions_of_other_images_are_told(tmp_path):
             halluscope.score("openchair", said, str(dataset), judges="lexical", bootstrap=0)
         told.append("another order" in str([warning.message for warning in caught]))
     assert told == [False, True]
+
+
+def amber_file(tmp_path):
+    """Write rows of AMBER that ask for 40 descriptions, and 80 that ask for yes or no."""
+    rows = []
+    for number in range(3 * IMAGES):
+        row = {"id": number + 1, "file_name": f"AMBER_{number % IMAGES + 1}.jpg", "hallu": []}
+        if number < IMAGES:
+            more = {"prompt": "Describe this image.", "task": "generative", "dimension": "generation"}
+            row |= more | {"answer": None, "truth": ["dog"]}
+        else:
+            more = {"prompt": f"Is there a thing {number}?", "task": "discriminative"}
+            row |= more | {"dimension": "existence", "answer": "yes", "truth": []}
+        rows.append(row)
+    file = tmp_path / "amber.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(file)
+
+
+@pytest.mark.parametrize("with_answers", [False, True])
+def test_descriptions_beside_answers_are_told_too(tmp_path, with_answers):
+    """AMBER's file holds both, and most of its rows are answers."""
+    rows = [{"id": number + 1, "response": f"{text}<pad>"} for number, text in enumerate(TEXTS)]
+    if with_answers:
+        for number in range(IMAGES, 3 * IMAGES):
+            rows.append({"id": number + 1, "response": ("Yes", "No")[number % 2]})
+    with pytest.warns(UserWarning, match="40 of 40 responses hold special tokens"):
+        halluscope.score("amber", rows, amber_file(tmp_path), bootstrap=0, partial=True)
+
+
+def test_a_second_column_of_descriptions_where_other_rows_ask_for_yes_or_no(tmp_path):
+    rows = []
+    for number, text in enumerate(TEXTS):
+        rows.append({"id": number + 1, "response": text, "response_vcd": f"A cat sleeps on sofa {number}."})
+    with pytest.warns(UserWarning, match="'response_vcd' has another text in 40 of 40 rows"):
+        halluscope.score("amber", rows, amber_file(tmp_path), bootstrap=0, partial=True)

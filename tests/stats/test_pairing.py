@@ -90,3 +90,8 @@ def test_what_else_is_given_about_responses_is_not_put_into_order(rng):
     votes = rng.integers(0, 2, (2, 80, 3, 3))
     with pytest.raises(ValueError, match="ids and votes are given; expected one of them, .* leave ids out"):
         halluscope.get_benchmark("throne").compute(**given, votes=votes)
+    images = [{"image_id": 1, "file_name": "1.jpg", "question": "What is there?", "objects": ["dog"]}]
+    with pytest.raises(ValueError, match="ids and objects are given"):
+        halluscope.get_benchmark("object_halbench").compute(
+            ["A dog."], images, objects=[["dog"]], ids=([1], [1])
+        )
