@@ -355,11 +355,10 @@ def remark(benchmark: Benchmark, ready: Ready) -> str:
 def _remarks(benchmark: Benchmark, ready: Ready) -> Iterator[str]:
     matched = ready.matched
     also = registry.first_dataset(benchmark).also
+    is_part = len(matched.rows) < matched.of  # so rows that are left out may ask the same questions
     if matched.by.endswith(ORDER):
         yield f"the responses have no id that tells them apart, so they are matched by their {ORDER}"
-    elif (
-        matched.by.startswith(ORDER) and len(matched.rows) < matched.of
-    ):  # other rows may ask the same questions
+    elif matched.by.startswith(ORDER) and is_part:
         yield "the responses state no image, so they are matched by their questions, in the dataset's order"
     yield from matched.column_remarks
     if matched.without_response:

@@ -492,13 +492,13 @@ def _check_right_answers(case: Case, pairs: Pairs, answered: _Answered) -> None:
 def _check_sorted_alike(case: Case, pairs: Pairs, answered: _Answered) -> None:
     """Check that what the dataset sorts its rows by, such as a type, is not other rows' where responses state it."""
     identity = case.identity
-    table = answered.responses.table
-    compared = {identity.target, *identity.id, *identity.also, *QUESTIONS, *IMAGES}
-    for name in table.columns.keys() - compared - set(answered.responses.columns):
-        if not isinstance(getattr(case.wanted[0], name, None), str):
+    responses = answered.responses
+    others = {identity.target, *identity.id, *identity.also, *QUESTIONS, *IMAGES, *responses.columns}
+    for name in responses.table.columns:
+        if name in others or not isinstance(getattr(case.wanted[0], name, None), str):
             continue
         known = set(values_of(case.rows, name))
-        cells = table.cells(name)
+        cells = responses.table.cells(name)
         if not all(isinstance(cell, str) and cell in known for cell in cells):
             continue
         different = 0

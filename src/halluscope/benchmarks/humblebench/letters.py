@@ -15,7 +15,8 @@ LETTER = "[ABCDE]"
 _WORD = re.compile(r"\b\w+\b")
 _MARKED = re.compile(rf"\W*{LETTER}(?:\W*$|\s*[.:),])", re.IGNORECASE)
 _ALONE = re.compile(rf"\W*({LETTER})\W*")
-_ANSWER_IS = r"(?:(?:the )?(?:final |correct )?(?:answer|option|choice)(?: is)?\s*:?\s*)?\W*"
+# Other signs, such as a colon, may follow in any number: two repeats of spaces in a row would take minutes
+_ANSWER_IS = r"(?:(?:the )?(?:final |correct )?(?:answer|option|choice)(?: is)?)?\W*"
 _FIRST = re.compile(rf"{_ANSWER_IS}({LETTER})\b(?!'\w)", re.IGNORECASE)
 _NONE_OF_THEM = re.compile(rf"{_ANSWER_IS}none of the above\b", re.IGNORECASE)  # what E says in each question
 _NOT_E = re.compile(r"\b[BCD]\b")
