@@ -105,6 +105,15 @@ def test_marks_are_read_in_linear_time(mark, more):
     assert time.process_time() - start < 6
 
 
+def test_white_space_before_a_letter_is_read_in_linear_time():
+    """Models that fail may end in it."""
+    rows = [{"question_id": number, "type": "Relation", "label": "A"} for number in range(2)]
+    text = "The answer is" + " " * 1000 + ":" + "\n" * 1000
+    start = time.process_time()
+    assert HUMBLEBENCH([text + "A", text + "none"], rows, parser="strict")["unreadable"] == 0.5
+    assert time.process_time() - start < 6
+
+
 # What a published rule reads otherwise
 
 
