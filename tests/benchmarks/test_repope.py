@@ -36,6 +36,12 @@ def test_responses_to_all_of_pope_serve(built):
     assert (got["rows"], got["accuracy"], got["left_out"]) == (12, 1.0, 3)
 
 
+def test_objects_may_stand_beside_responses_to_all_of_pope(built):
+    """The questions that RePOPE leaves out have no objects."""
+    said = [one | {"object": "the dataset's"} for one in replies(POPE) if one["question_id"]]
+    assert halluscope.score("repope", said, built, partial=True)["rows"] == 12
+
+
 def test_other_answers_to_the_same_questions():
     """Replies yes yes no no; POPE says yes no yes no: 2 of 4. RePOPE says no, leaves out, yes, yes: 0 of 3."""
     got = compute(

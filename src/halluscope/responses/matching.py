@@ -492,11 +492,12 @@ def _check_sorted_alike(case: Case, pairs: Pairs, answered: _Answered) -> None:
     """Check that what the dataset sorts its rows by, such as a type, is not other rows' where responses state it."""
     identity = case.identity
     table = answered.responses.table
+    wanted = case.wanted  # other rows, which are not scored, may lack a column
     compared = {identity.target, *identity.id, *identity.also, *QUESTIONS, *IMAGES}
     for name in table.columns.keys() - compared - set(answered.responses.columns):
-        if not isinstance(getattr(case.wanted[0], name, None), str):
+        if not isinstance(getattr(wanted[0], name, None), str):
             continue
-        known = set(values_of(case.rows, name))
+        known = set(values_of(wanted, name))
         cells = table.cells(name)
         if not all(isinstance(cell, str) and cell in known for cell in cells):
             continue
