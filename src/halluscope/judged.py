@@ -25,6 +25,7 @@ from halluscope.judging.verdicts import read_given as read_verdicts
 from halluscope.metric import Options, Scores
 from halluscope.options import check_effect, option, usual_values
 from halluscope.responses import lengths
+from halluscope.responses.identity import names_of_images
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.responses.rated import check_row, warn_of_other_responses
 from halluscope.rows_metric import RowsMetric
@@ -189,10 +190,11 @@ class Judged(RowsMetric):
     ) -> list[Mapping[str, Any]]:
         """Read the verdicts of a file or run, and check that they are on these rows and responses."""
         row_of = {row.id: row for row in rows}
+        images = names_of_images(rows)
         stated: dict[Any, Mapping[str, Any]] = {}  # what stands beside each verdict, by the id of its row
 
         def check(where: str, verdict: Mapping[str, Any]) -> None:
-            check_row(where, verdict, row_of[verdict["id"]], self.datasets[0].upstream)
+            check_row(where, verdict, row_of[verdict["id"]], images, self.datasets[0].upstream)
             stated[verdict["id"]] = verdict
 
         texts = {}
@@ -268,6 +270,7 @@ class Judged(RowsMetric):
     def _check_stated(self, verdicts: Sequence[Any], rows: Sequence[Any]) -> None:
         """Check that no verdict says that it is on another row: they are in the order of the rows."""
         ids = {str(row.id) for row in rows}
+        images = names_of_images(rows)
         for place, (verdict, row) in enumerate(zip(verdicts, rows, strict=True)):
             if not isinstance(verdict, Mapping):
                 continue
@@ -278,7 +281,7 @@ class Judged(RowsMetric):
                     f"{where} has the id {short_repr(id)}, but the row there has {short_repr(row.id)}; expected the "
                     f"{RATINGS} in the order of the rows. Put them into that order, or name their file."
                 )
-            check_row(where, verdict, row, self.datasets[0].upstream)
+            check_row(where, verdict, row, images, self.datasets[0].upstream)
 
     def _check_asking(self, options: Any, why: str) -> None:
         """Refuse options that only move a language model's replies."""

@@ -271,7 +271,7 @@ def ratings(*more):
             [f"What about thing {number}?" for number in (1, 0, 2, 3)],
             "the question 'What about thing 1?'",
         ),
-        ("image", [f"images/{number}_o.jpg" for number in (9, 1, 2, 3)], "the image 'images/9_o.jpg'"),
+        ("image", [f"images/{number}_o.jpg" for number in (1, 0, 2, 3)], "the image 'images/1_o.jpg'"),
     ],
 )
 def test_a_verdict_on_another_question_is_refused(asked, capsys, column, values, message):
@@ -280,6 +280,14 @@ def test_a_verdict_on_another_question_is_refused(asked, capsys, column, values,
     assert message in refused(asked, capsys, given)
     with pytest.raises(ValueError, match="expected verdicts on the scored questions"):
         registry.benchmark("mmhal").compute([""] * 4, mmhal_rows(4), ratings=given)
+
+
+@pytest.mark.parametrize("name", ["{:03d}.jpg", "{}", "saved/picture_{}.png"])
+def test_verdicts_beside_images_of_own_names_are_taken(asked, capsys, name):
+    """A judge's script that counts its images contradicts nothing."""
+    given = ratings(*({"image": name.format(number)} for number in range(4)))
+    assert scored(asked, capsys, "--ratings", write(asked, given))["rating"] == 3
+    assert registry.benchmark("mmhal").compute([""] * 4, mmhal_rows(4), ratings=given)["rating"] == 3
 
 
 def test_a_verdict_that_repeats_its_question_is_taken(asked, capsys):

@@ -61,7 +61,10 @@ def test_responses(scored):
             "line 1: response is {'choices': .*; expected the LVLM's",
         ),
         ([{"image_id": True, "caption": "a"}], "line 1: image_id is True; expected a whole number or a name"),
-        ([{"image_id": "x", "caption": "a"}], "line 1: image_id x is not among the 3 rows of the dataset"),
+        (
+            [{"image_id": "x", "caption": "a"}],
+            "line 1: image_id x is not among the 3 rows of the dataset; expected one such as image_id ",
+        ),
         ([{"image_id": 1.7, "caption": "a"}], "line 1: image_id is 1.7; expected a whole number or a name"),
         (
             [{"image_id": 7, "caption": "a"}, {"image_id": "07", "caption": "b"}],

@@ -2,11 +2,11 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from halluscope.responses.agreement import asks, names_another_image
-from halluscope.responses.identity import single_spaced
+from halluscope.responses.identity import plain_image, single_spaced
 from halluscope.responses.names import IMAGES, QUESTIONS
 from halluscope.sanitize import short_repr
 
@@ -17,13 +17,16 @@ QUESTION = "question"
 JUDGED_TEXTS = ("response", "model_answer", "model_response", "model_prediction", "prediction")
 
 
-def check_row(where: str, verdict: Mapping[str, Any], row: Any, upstream: Sequence[str] = ()) -> None:
-    """Check that a verdict names no other question or image than its row.
+def check_row(
+    where: str, verdict: Mapping[str, Any], row: Any, images: Collection[str], upstream: Sequence[str] = ()
+) -> None:
+    """Check that a verdict asks no other question than its row, and names no other row's image.
 
     Args:
         where: the place of the verdict, for errors.
         verdict: the verdict, with what else stands beside it.
         row: the dataset's row of its id.
+        images: the names of the images of all rows. Any other is the user's own name, and says nothing.
         upstream: how the authors' file calls columns.
 
     Raises:
@@ -38,7 +41,7 @@ def check_row(where: str, verdict: Mapping[str, Any], row: Any, upstream: Sequen
             raise _contradiction(where, column, question, row.question)
     for column in IMAGES:
         image = verdict.get(column)
-        if names_another_image(image, row):
+        if names_another_image(image, row) and plain_image(image) in images:
             known = getattr(row, "file_name", "") or getattr(row, "image_id", "")
             raise _contradiction(where, column, image, known)
 

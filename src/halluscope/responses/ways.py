@@ -154,7 +154,8 @@ def _check_ids(
                 continue
             raise UnknownId(
                 f"{case.where(place)}: {named(theirs, key)} is not among the {len(case.wanted):,} rows of the "
-                "dataset. Are these the responses to this dataset, and to this split of it?"
+                f"dataset; expected one such as {named(ours, keys.rows[0])}. Are these the responses to this dataset, "
+                "and to this split of it?"
             )
         if number in first:
             raise Repeated(
