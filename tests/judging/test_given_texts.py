@@ -290,9 +290,12 @@ def test_verdicts_beside_images_of_own_names_are_taken(asked, capsys, name):
     assert registry.benchmark("mmhal").compute([""] * 4, mmhal_rows(4), ratings=given)["rating"] == 3
 
 
-def test_a_verdict_that_repeats_its_question_is_taken(asked, capsys):
-    """With words around it, and other spaces."""
-    given = ratings(*({"question": f"Question: What  about thing {number}?\nAnswer:"} for number in range(4)))
+@pytest.mark.parametrize(
+    "repeated", ["Question: What  about thing {}?\nAnswer:", "what about thing {}?", "WHAT ABOUT THING {}?"]
+)
+def test_a_verdict_that_repeats_its_question_is_taken(asked, capsys, repeated):
+    """With words around it, other spaces, or in another case."""
+    given = ratings(*({"question": repeated.format(number)} for number in range(4)))
     assert scored(asked, capsys, "--ratings", write(asked, given))["rating"] == 3
 
 

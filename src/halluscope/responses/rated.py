@@ -37,7 +37,7 @@ def check_row(
         is_its_name = column == QUESTION or column in upstream
         if not is_its_name or not isinstance(question, str) or not question.strip():
             continue
-        if not asks(question, row.question):
+        if not asks(question.casefold(), row.question.casefold()):
             raise _contradiction(where, column, question, row.question)
     for column in IMAGES:
         image = verdict.get(column)
