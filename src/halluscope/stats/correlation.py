@@ -8,7 +8,7 @@ Also notices predictions and references in different orders, which no metric cou
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import permutations
 from typing import Any
 
@@ -164,6 +164,24 @@ def _scaled(scores: Scores) -> Floats:
     away: Floats = np.asarray(scores, dtype=float) - np.mean(scores)
     scaled: Floats = away / np.abs(away).max()
     return scaled
+
+
+def with_words(texts: Sequence[Iterable[str]], known: Sequence[Iterable[str]]) -> NDArray[np.bool_]:
+    """Return which words each text has, of those that stand in any of `known`: a table for `warn_if_shuffled`.
+
+    >>> with_words([["dog", "sky"], []], known=[["dog"], ["cat"]]).tolist()
+    [[True, False], [False, False]]
+    """
+    column_of: dict[str, int] = {}
+    for words in known:
+        for word in words:
+            column_of.setdefault(word, len(column_of))
+    table = np.zeros((len(texts), len(column_of)), dtype=bool)
+    for row, words in enumerate(texts):
+        for word in words:
+            if word in column_of:
+                table[row, column_of[word]] = True
+    return table
 
 
 def warn_if_shuffled(predicted: ArrayLike, present: ArrayLike) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from halluscope.benchmarks.amber.data import KINDS, AmberRow
 from halluscope.benchmarks.amber.reading import Answers, Description
 from halluscope.judging.votes import NO, OTHER, YES
+from halluscope.stats.correlation import with_words
 from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools, Ints
@@ -77,19 +78,9 @@ def mentioned_and_there(rows: Sequence[AmberRow], descriptions: Sequence[Descrip
 
     Both are [descriptions, words].
     """
-    words: dict[str, int] = {}
-    for row in rows:
-        for word in row.truth:
-            words.setdefault(word, len(words))
-    mentioned = np.zeros((len(rows), len(words)), dtype=bool)
-    there = np.zeros((len(rows), len(words)), dtype=bool)
-    for number, (row, description) in enumerate(zip(rows, descriptions, strict=True)):
-        for word in row.truth:
-            there[number, words[word]] = True
-        for word in description.mentions:
-            if word in words:
-                mentioned[number, words[word]] = True
-    return mentioned, there
+    mentioned = [description.mentions for description in descriptions]
+    there = [row.truth for row in rows]
+    return with_words(mentioned, there), with_words(there, there)
 
 
 def count_answers(rows: Sequence[AmberRow], answers: Answers, image: Ints, images: int) -> Ints:

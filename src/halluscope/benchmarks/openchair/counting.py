@@ -8,6 +8,7 @@ import numpy as np
 from halluscope.benchmarks.openchair.nouns import FIRST, Nouns
 from halluscope.benchmarks.openchair.votes import UNDECIDED, Votes
 from halluscope.judging.votes import NO, YES
+from halluscope.stats.correlation import with_words
 from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.tallies import Bools, Ints
@@ -41,19 +42,11 @@ def count(nouns: Nouns, votes: Votes) -> dict[str, Ints]:
 
 def mentioned_and_there(nouns: Nouns, captions: Sequence[str]) -> tuple[Bools, Bools]:
     """Return which nouns responses name, and which stand in the right captions, both [captions, nouns]."""
-    columns: dict[str, int] = {}
+    mentioned = []
     for words in nouns:
-        for word in words:
-            columns.setdefault(word.form, len(columns))
-    mentioned = np.zeros((len(nouns), len(columns)), dtype=bool)
-    there = np.zeros((len(nouns), len(columns)), dtype=bool)
-    for number, (words, caption) in enumerate(zip(nouns, captions, strict=True)):
-        for word in words:
-            mentioned[number, columns[word.form]] = True
-        for form in _WORD.findall(caption.lower()):
-            if form in columns:
-                there[number, columns[form]] = True
-    return mentioned, there
+        mentioned.append([word.form for word in words])
+    there = [_WORD.findall(caption.lower()) for caption in captions]
+    return with_words(mentioned, mentioned), with_words(there, mentioned)
 
 
 def score(sums: Counts, convention: str) -> dict[str, Floats]:
