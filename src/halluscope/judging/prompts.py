@@ -16,6 +16,9 @@ V = TypeVar("V", covariant=True)
 
 MOST_RULES = 3  # How many rules a message names
 
+# What follows a number that another one follows: "1-2", "5 -> 2", "3 or 4"
+ANOTHER_NUMBER = r"(?:[-\u2013\u2014/~\u2192]|->|to\b|or\b)\s*\d"
+
 
 @dataclass(frozen=True)
 class Refusal:

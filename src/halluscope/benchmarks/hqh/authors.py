@@ -16,7 +16,7 @@ from pathlib import Path
 
 from halluscope.files.opening import read_text
 from halluscope.judging import guard
-from halluscope.judging.prompts import Refusal, sha256_of_text
+from halluscope.judging.prompts import ANOTHER_NUMBER, Refusal, sha256_of_text
 from halluscope.judging.verdict_prompts import PinnedPrompt, Verdict
 from halluscope.paths import path_of
 from halluscope.sanitize import encodable, short_repr
@@ -38,7 +38,7 @@ VERDICT = re.compile(
 )
 CLAIMS = re.compile(rf"^{MARKS}Extra Contradictory Claims{MARKS}:{MARKS}(.*)$", re.IGNORECASE | re.MULTILINE)
 # What follows digits that are not a number by themselves: 2.5, 1-2, 3 or 4
-GOES_ON = r"\d|[.,]\d|\s*(?:[-\u2013\u2014/~\u2192]|->|to\b|or\b)\s*\d"
+GOES_ON = rf"\d|[.,]\d|\s*{ANOTHER_NUMBER}"
 NUMBER = re.compile(rf"(\d{{1,{MOST_DIGITS}}})(?!{GOES_ON})(.*)")
 
 OFFICIAL_CLAIMS = re.compile(r"Extra Contradictory Claims: ?(\d+)(.*)")

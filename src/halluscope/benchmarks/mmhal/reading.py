@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from halluscope.judging import guard
-from halluscope.judging.prompts import Refusal
+from halluscope.judging.prompts import ANOTHER_NUMBER, Refusal
 from halluscope.judging.verdict_prompts import JsonPrompt, Verdict, WordPrompt, beside
 from halluscope.sanitize import encodable, short_repr
 
@@ -27,7 +27,7 @@ BEGINS_LINE = re.compile(rf"^[^\w\n]*{RATING.pattern}", re.IGNORECASE | re.MULTI
 # What follows a rating that is not the only one, or on another scale: "4-5", "5 -> 2", "4 out of 5", and at the end of
 # a line "4, 5"
 REST_OF_RANGE = re.compile(
-    r"\s*(?:(?:[-\u2013\u2014/~\u2192]|->|to\b|or\b)\s*\d|(?:out )?of (?!6\b)\d|(?:,|&|and\b)\s*\d\W*$)",
+    rf"\s*(?:{ANOTHER_NUMBER}|(?:out )?of (?!6\b)\d|(?:,|&|and\b)\s*\d\W*$)",
     re.MULTILINE,
 )
 
