@@ -285,10 +285,12 @@ def read_batches(
         kind: what has these columns, for messages.
     """
     source = Source.of(written)
-    if source.is_parquet and source.split is None and not _has_class_labels(source.path):
+    schema = None
+    if source.is_parquet and source.split is None:
         with parquet(source.path) as file:
             schema = file.schema_arrow
             rows = file.metadata.num_rows
+    if schema is not None and not _has_class_labels(schema):
         if not rows:
             raise ValueError(f"{written} holds no rows.")
         _check_columns(schema.names, needed, written, kind)
@@ -304,10 +306,9 @@ def read_batches(
     return _cells_of_batches(batches, source.name)
 
 
-def _has_class_labels(file: Path) -> bool:
-    """Whether the library that wrote a Parquet file says that a column holds class labels."""
-    with parquet(file) as opened:
-        metadata = opened.schema_arrow.metadata or {}
+def _has_class_labels(schema: Any) -> bool:
+    """Whether the library that wrote a Parquet file says in its schema that a column holds class labels."""
+    metadata = schema.metadata or {}
     return b"ClassLabel" in metadata.get(b"huggingface", b"")
 
 

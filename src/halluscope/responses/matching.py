@@ -477,11 +477,15 @@ def _with_text_column(case: Case, answered: _Answered) -> _Answered:
 def _check_right_answers(case: Case, pairs: Pairs, answered: _Answered) -> None:
     """Check that the right answers that responses state are not those of other rows."""
     responses = answered.responses
-    for name in RIGHT_ANSWERS:
-        if name not in responses.table.columns or name in responses.columns:
-            continue
+    names = [
+        name for name in RIGHT_ANSWERS if name in responses.table.columns and name not in responses.columns
+    ]
+    if not names:
+        return
+    expected = _expected(case, answered.rows)
+    for name in names:
         texts = text_column.texts_of(responses.table, name)
-        if are_of_other_rows(texts, _expected(case, answered.rows)):
+        if are_of_other_rows(texts, expected):
             raise ValueError(
                 f"{case.source}, matched by {pairs.way}: the column {name} holds right answers, but to other rows than "
                 "those of the dataset. Are these responses in another order, or to another dataset? Give each the id "
@@ -525,14 +529,18 @@ def _about_turns(answered: _Answered) -> list[str]:
 
 def _about_texts(case: Case, answered: _Answered) -> list[str]:
     """Say what of free texts, which no labels are the right answers to, is hardly the LVLM's."""
-    responses = answered.responses
-    asked = responses.first_texts(PROMPTS_OR_QUESTIONS, range(len(responses.texts)))
-    texts = []
+    identity = case.identity
+    places = []
+    for place, row in enumerate(answered.rows):
+        if not is_label(getattr(row, identity.target, None)):
+            places.append(place)
+    if not places:
+        return []
+    texts = picked(answered.responses.texts, places)
+    asked = answered.responses.first_texts(PROMPTS_OR_QUESTIONS, places)
     prompts = []
-    for row, text, prompt in zip(answered.rows, responses.texts, asked, strict=True):
-        if not is_label(getattr(row, case.identity.target, None)):
-            texts.append(text)
-            prompts.append(single_spaced(prompt or case.identity.prompt_of(row)))
+    for row, prompt in zip(picked(answered.rows, places), asked, strict=True):
+        prompts.append(single_spaced(prompt or identity.prompt_of(row)))
     return odd_texts.remarks(texts, prompts)
 
 

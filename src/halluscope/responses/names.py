@@ -119,9 +119,10 @@ def only_one_in(name: str, words: Iterable[str]) -> str:
     >>> only_one_in("POPE_Random.jsonl", ["random", "popular"])
     'random'
     """
+    lower = name.lower()
     present = []
     for word in words:
-        if re.search(rf"{re.escape(word)}(?![a-z])", name.lower()):
+        if re.search(rf"{re.escape(word)}(?![a-z])", lower):
             present.append(word)
     if len(present) != 1:
         return ""
