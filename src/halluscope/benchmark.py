@@ -31,7 +31,7 @@ QUESTION = "{question}"  # The placeholder for a row's own question in a prompt
 SIGNATURE = "signature"
 
 # What metrics take about each response, besides the options that are files for each file of responses (`each`)
-VERDICTS = {"ratings", "votes", "nouns", "correctness", "same"}
+VERDICTS = {"votes", "nouns", "correctness", "same"}
 
 # What the help says of the option that every metric has
 IDS = """If predictions and references are in different orders, ids=(ids of the predictions, ids of the references)

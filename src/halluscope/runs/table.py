@@ -157,9 +157,11 @@ def groups_of(runs: Mapping[Path, Run]) -> list[Columns]:
 def dataset_of(run: Run) -> str:
     """Return the name of the dataset that was built; the benchmark's if it is its first one, or not known."""
     others = [dataset.name for dataset in run.benchmark.datasets[1:]]
-    names = {build["name"] for build in run.ready.matched.built}
-    if len(names) == 1 and names <= set(others):
-        return str(names.pop())
+    names = {str(build["name"]) for build in run.ready.matched.built}
+    if len(names) == 1:
+        name = names.pop()
+        if name in others:
+            return name
     return run.benchmark.name
 
 
@@ -176,11 +178,13 @@ def about_of(run: Run) -> str:
     name = dataset_of(run)
     if name != run.benchmark.name:
         return name
+    if not run.benchmark.datasets:
+        return ""
     config = config_of(run)
-    for dataset in run.benchmark.datasets[:1]:
-        if dataset.config and config != dataset.config:
-            return config
-    return ""
+    usual = run.benchmark.datasets[0].config
+    if not usual or config == usual:
+        return ""
+    return config
 
 
 def parts_of(groups: Sequence[Columns], preset: str, scores: Sequence[str]) -> Iterator[Columns]:

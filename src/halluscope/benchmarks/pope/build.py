@@ -273,7 +273,7 @@ def make_version(order: Order, file: Path) -> Path:
     sources = {"questions": Fetched(file, sha256_of(file), published=False)}
     features = dict(FEATURES)
     for name in ("form", "labels"):
-        if any(vars(question)[name] for question in questions):
+        if any(getattr(question, name) for question in questions):
             features[name] = Value("string")
     return order.save(out, [table(questions, Features(features))], numbers, sources, complete=False)
 
