@@ -1,7 +1,7 @@
 """Synthetic image descriptions: the texts that the tiny T5 learns to read, and that the tests judge.
 
 >>> describe(["hot dog", "cup"], random.Random(0), sentences=1)
-'Someone left a large cup beside the hot dog.'
+'The photo shows the hot dog and the small cup.'
 """
 
 import random
