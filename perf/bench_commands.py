@@ -59,11 +59,8 @@ def main() -> None:
         for rows in (10_000, 100_000, 1_000_000):
             if rows == 100_000 and not is_full:
                 continue
-            rounds = 3
-            if rows == 1_000_000:
-                rounds = 2
             responses, dataset = questions(folder, rows)
-            score_questions(f"score pope, {rows:,} rows", responses, dataset, rounds)
+            score_questions(f"score pope, {rows:,} rows", responses, dataset)
         if is_full:
             score_descriptions(folder)
     for word in ("--help", "list"):
@@ -78,15 +75,13 @@ def main() -> None:
         ratio(f"import of the metric {benchmark}", command, baseline, "numpy's import", 5)
 
 
-def score_questions(
-    name: str, responses: str, dataset: str, rounds: int = 3, benchmark: str = "pope"
-) -> None:
+def score_questions(name: str, responses: str, dataset: str, benchmark: str = "pope") -> None:
     """Compare scoring yes/no questions with the plain script."""
     command = ["-m", "halluscope", "score", benchmark, "--responses", responses, "--dataset", dataset]
     files = dataset
     if Path(dataset).is_dir():
         files = f"{dataset}/**/questions/*.parquet"
-    ratio(name, command, ["-c", PLAIN, responses, files], "a script that reads and counts", rounds)
+    ratio(name, command, ["-c", PLAIN, responses, files], "a script that reads and counts")
 
 
 def score_descriptions(folder: Path) -> None:

@@ -101,7 +101,7 @@ def main() -> None:
                     answer = "Yes"
                 text = f"{answer}, I looked for a {row['object']}, number {number}."
                 file.write(json.dumps({"question_id": number, "text": text}) + "\n")
-        score_questions("score pope_c, 400,000 rows", str(responses), str(built), 2, "pope_c")
+        score_questions("score pope_c, 400,000 rows", str(responses), str(built), "pope_c")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 # The seconds that the one attempt may take
 PATIENCE_S = 5.0
@@ -17,6 +16,8 @@ def hub_or_cache() -> Iterator[bool]:
 
     With a proxy, or if the user has set HF_HUB_OFFLINE, nothing is tried and nothing is changed.
     """
+    from urllib.request import getproxies  # imports ssl, which scoring does without
+
     import datasets
     from huggingface_hub import constants
 

@@ -1,5 +1,6 @@
 """What the commands share that read responses: a benchmark's options, and responses that are matched to a dataset."""
 
+import gc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from inspect import Parameter
@@ -63,7 +64,9 @@ class Chosen:
 
     def ready(self, responses: Sequence[str], dataset: Sequence[str]) -> list[Ready]:
         """Return the responses, matched to the dataset."""
-        return scoring.prepare(self.benchmark, responses, dataset, self.options, self.matching)
+        ready = scoring.prepare(self.benchmark, responses, dataset, self.options, self.matching)
+        gc.freeze()  # what was read stays until the command ends: no need to look for garbage in it again
+        return ready
 
 
 def chosen(benchmark: Benchmark, name: str, options: Mapping[str, Any]) -> Chosen:

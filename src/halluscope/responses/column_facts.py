@@ -184,14 +184,27 @@ def is_label(answer: Any) -> bool:
 
 def are_labels(answers: Sequence[Any]) -> bool:
     """Whether most right answers are labels, as where rows ask for yes or no; a few are where they ask for a text."""
-    labels = list(filter(is_label, answers))
-    return 2 * len(labels) > len(answers)
+    labels = 0
+    for text, count in Counter(_texts_in(answers)).items():  # a few, of many rows
+        if is_label(text):
+            labels += count
+    return 2 * labels > len(answers)
+
+
+def are_all_labels(answers: Sequence[Any]) -> bool:
+    """Whether all right answers are labels."""
+    texts = _texts_in(answers)
+    return len(texts) == len(answers) and all(map(is_label, set(texts)))
 
 
 def labels_in(answers: Iterable[Any]) -> set[str]:
     """Return the labels among right answers, in their plain form."""
-    labels = {answer for answer in answers if is_label(answer)}  # a few, of many rows
+    labels = filter(is_label, set(_texts_in(answers)))
     return set(map(plain_answer, labels))
+
+
+def _texts_in(answers: Iterable[Any]) -> list[str]:
+    return [answer for answer in answers if isinstance(answer, str)]
 
 
 def is_right(text: str, answer: Any) -> bool:

@@ -19,6 +19,7 @@ from halluscope.responses.column_facts import (
     FEWEST_ROWS,
     OFTEN,
     Expected,
+    are_all_labels,
     are_labels,
     are_of_other_rows,
     is_label,
@@ -530,12 +531,10 @@ def _about_turns(answered: _Answered) -> list[str]:
 def _about_texts(case: Case, answered: _Answered) -> list[str]:
     """Say what of free texts, which no labels are the right answers to, is hardly the LVLM's."""
     identity = case.identity
-    places = []
-    for place, row in enumerate(answered.rows):
-        if not is_label(getattr(row, identity.target, None)):
-            places.append(place)
-    if not places:
+    answers = [getattr(row, identity.target, None) for row in answered.rows]
+    if are_all_labels(answers):
         return []
+    places = [place for place, answer in enumerate(answers) if not is_label(answer)]
     texts = picked(answered.responses.texts, places)
     asked = answered.responses.first_texts(PROMPTS_OR_QUESTIONS, places)
     prompts = []

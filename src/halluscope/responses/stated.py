@@ -115,8 +115,10 @@ class Case:
     @cached_property
     def objects(self) -> list[str]:
         """The column with the object that each response is about, where none states a question; [] if there is none."""
+        if self.questions:
+            return []
         known = {plain_object(getattr(row, "object", "")) for row in self.rows} - {""}
-        if not known or self.questions:
+        if not known:
             return []
         columns = []
         for name in self.table.names:
