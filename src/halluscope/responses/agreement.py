@@ -70,16 +70,22 @@ class Contradiction:
         )
 
 
-def agreeing(case: Case, way: str, rows: list[Any], places: list[int], needed: int) -> Pairs:
+def agreeing(
+    case: Case, way: str, rows: list[Any], places: list[int] | None = None, needed: int | None = None
+) -> Pairs:
     """Return responses and their rows, after checking that nothing contradicts.
 
     Args:
         case: the responses.
         way: what they are matched by.
         rows: their rows.
-        places: the place of each row's response.
-        needed: the number of rows that need a response.
+        places: the place of each row's response; without them, rows and responses are in the same order.
+        needed: the number of rows that need a response, if not all wanted ones do.
     """
+    if places is None:
+        places = list(range(len(rows)))
+    if needed is None:
+        needed = len(case.wanted)
     pairs = Pairs(way, rows, places, needed)
     for column in case.questions:
         pairs.states[column] = _states(case, pairs, column, "question")
