@@ -283,27 +283,55 @@ def pairs_of(case: Case) -> Pairs:
         pairs = ways.by_image_and_question(case)
     if pairs is not None:
         return pairs
-    refusals: list[ValueError] = []
     id_columns = _id_columns(case)
-    others = _other_columns(case)
-    if others and not id_columns:
-        try:
-            return ways.by_other_columns(case, others)
-        except ValueError as error:
-            refusals.append(error)
-    pairs = _by_ids_or_order(case, id_columns, refusals)
-    if pairs is not None:
-        return pairs
-    if others and id_columns:
-        with suppress(ValueError):
-            return ways.by_other_columns(case, others)
+    tried = _by_ids(case, id_columns) if id_columns else _without_ids(case)
+    if isinstance(tried, Pairs):
+        return tried
     # ids of their own, such as a count from 0, say nothing, but images and questions may
-    are_own_ids = not id_columns or kinds(refusals) == {UnknownId}
+    are_own_ids = not id_columns or kinds(tried) == {UnknownId}
     pairs = _by_content(case, id_columns, are_own_ids)
     if pairs is None and case.identity.by_question and case.questions and are_own_ids:
         pairs = ways.by_questions_of_images(case)
     if pairs is None:
-        raise type(refusals[0])(f"{refusals[0]}{_nearest(case)}")
+        raise type(tried[0])(f"{tried[0]}{_nearest(case)}")
+    return pairs
+
+
+def _by_ids(case: Case, id_columns: Sequence[tuple[str, ...]]) -> Pairs | list[ValueError]:
+    """Match by the first columns of ids that fit, else by other columns; if none fit, return why the ids do not."""
+    refusals: list[ValueError] = []
+    for columns in id_columns:
+        try:
+            pairs = ways.by_id(case, columns)
+        except ValueError as error:
+            if isinstance(error, Incomplete) and not case.identity.also:
+                raise
+            refusals.append(error)
+            continue
+        if not refusals or _is_confirmed(case, pairs, columns):
+            return pairs
+    other_columns = _other_columns(case)
+    if other_columns:
+        with suppress(ValueError):
+            return ways.by_other_columns(case, other_columns)
+    return refusals
+
+
+def _without_ids(case: Case) -> Pairs | list[ValueError]:
+    """Match by other columns that identify rows, else by the order; if neither fits, return why not."""
+    refusals: list[ValueError] = []
+    other_columns = _other_columns(case)
+    if other_columns:
+        try:
+            return ways.by_other_columns(case, other_columns)
+        except ValueError as error:
+            refusals.append(error)
+    try:
+        pairs = ways.by_order(case)
+    except ValueError as error:
+        return refusals + [error]
+    if refusals and not _is_confirmed(case, pairs, ()):
+        return refusals
     return pairs
 
 
@@ -313,25 +341,6 @@ def _other_columns(case: Case) -> list[str]:
     if identity.by_question or identity.options.id_column or case.holds(identity.id[0]):
         return []
     return ways.other_columns(case)
-
-
-def _by_ids_or_order(
-    case: Case, id_columns: Sequence[tuple[str, ...]], refusals: list[ValueError]
-) -> Pairs | None:
-    """Match by the first columns of ids that fit, or by the order if there are none; add why the others do not fit."""
-    for columns in id_columns or [()]:
-        try:
-            pairs = ways.by_id(case, columns) if columns else ways.by_order(case)
-        except Incomplete as error:
-            if not case.identity.also:
-                raise
-            refusals.append(error)
-        except ValueError as error:
-            refusals.append(error)
-        else:
-            if not refusals or _is_confirmed(case, pairs, columns):
-                return pairs
-    return None
 
 
 def _id_columns(case: Case) -> list[tuple[str, ...]]:
@@ -373,21 +382,23 @@ def _by_content(case: Case, id_columns: Sequence[tuple[str, ...]], are_own_ids: 
     describe = bool(id_columns) and are_own_ids and ways.describe_the_rest(case)
     if not all(questions) and not describe:
         return None
-    pairs = None
     if id_columns:
         pairs = ways.by_id_in_one_set(case, id_columns[0])
-    if pairs is None:
-        pairs = ways.by_content(case)
+        if pairs is not None:
+            return pairs
+    pairs = ways.by_content(case)
+    if pairs is not None:
+        return pairs
     # ids of their own, such as a count, beside the questions in the dataset's order
-    if pairs is None and len(case) == len(case.first):
+    if len(case) == len(case.first):
         with suppress(ValueError):  # something contradicts
-            pairs = ways.by_order(case)
-    if pairs is None:
-        pairs = ways.by_content(case, in_order)
-    if pairs is None:
-        with suppress(ValueError):  # something contradicts
-            pairs = ways.by_order_of_needed(case)
-    return pairs
+            return ways.by_order(case)
+    pairs = ways.by_content(case, in_order)
+    if pairs is not None:
+        return pairs
+    with suppress(ValueError):  # something contradicts
+        return ways.by_order_of_needed(case)
+    return None
 
 
 def _nearest(case: Case) -> str:
