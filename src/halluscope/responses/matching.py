@@ -127,6 +127,12 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
     _check_right_answers(case, pairs, with_texts)
     _check_sorted_alike(case, pairs, with_texts)
     answered = _with_response(case, with_texts)
+
+    # what is said of them
+    column_remarks = [*remarks, *answered.remarks]
+    column_remarks += _about_turns(answered)
+    column_remarks += _about_texts(case, answered)
+    prompts = _prompts(case, answered)
     return Matched(
         name=responses.name,
         rows=answered.rows,
@@ -136,19 +142,18 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         sampled=responses.sampled,
         checked=any(SAME in states for states in pairs.states.values()),
         left_out=len(responses) - repeats - len(set(paired.places)),
+        other_prompts=prompts.unlike,
         uncompared=pairs.uncompared,
+        prompts=prompts.names,
+        asked=prompts.texts,
+        answer_ids=_answer_ids(answered),
+        version=_version(case, pairs, answered),
         figures=responses.figures,
         labels=answered.responses.labels,
-        column_remarks=list(remarks)
-        + list(answered.remarks)
-        + _about_turns(answered)
-        + _about_texts(case, answered),
+        column_remarks=column_remarks,
         without_response=len(paired.rows) - len(answered.rows),
         repeats=repeats,
         cut_ends=responses.cut_ends,
-        version=_version(case, pairs, answered),
-        answer_ids=_answer_ids(answered),
-        **_prompts(case, answered),
     )
 
 
@@ -203,11 +208,11 @@ def _texts(responses: Responses) -> list[str | None]:
 
 
 def _of_wanted_sets(responses: Responses, identity: Identity) -> Responses:
-    """Leave out the responses that state another set of rows than the wanted one."""
+    """Leave out the responses that state other sets of rows than the wanted one."""
     for column, value in identity.only.items():
         places = []
         for place, cell in enumerate(responses.table.cells(column)):
-            if value in str(cell or value).split(","):
+            if not cell or value in str(cell).split(","):
                 places.append(place)
         responses = responses.take(places)
     return responses
@@ -449,6 +454,7 @@ def _answered(case: Case, pairs: Pairs) -> _Answered:
     """Return the wanted rows and their responses."""
     rows = pairs.rows
     places = pairs.places
+    # only of the dataset's rows is it said which are wanted
     if pairs.way != STATED_ROWS and len(case.wanted) < len(case.rows):
         rows = []
         places = []
@@ -474,10 +480,10 @@ def _with_text_column(case: Case, answered: _Answered) -> _Answered:
     responses = answered.responses
     if case.identity.options.text_columns or responses.is_column_known:
         return answered
-    once = answered
+    once = answered  # each response with one of its rows
     if len(set(answered.places)) < len(answered.places):
-        numbers = dict(zip(answered.places, range(len(answered.places)), strict=True))
-        once = answered.take(list(numbers.values()))
+        number_of = {place: number for number, place in enumerate(answered.places)}
+        once = answered.take(list(number_of.values()))
     column = responses.columns[0]
     expected = _expected(case, once.rows)
     choice = text_column.decide(once.responses.table, column, _texts(once.responses), expected)
@@ -600,18 +606,28 @@ def _answer_ids(answered: _Answered) -> list[str]:
     return [str(cell) for cell in table.cells(ANSWER_ID)]
 
 
-def _prompts(case: Case, answered: _Answered) -> dict[str, Any]:
-    """Return what responses say of their prompts: names, texts, and how many are other ones than the row's."""
+@dataclass(frozen=True)
+class _Prompts:
+    """What responses say of their prompts."""
+
+    names: Sequence[str]  # each once
+    texts: Sequence[str]  # that of each response, with single spaces; "" for none
+    unlike: int  # how many are other ones than the row's
+
+
+def _prompts(case: Case, answered: _Answered) -> _Prompts:
+    """Return what responses say of their prompts."""
     table = answered.responses.table
     names = [""]
     if PROMPT in table.columns:
         names = sorted({str(cell or "") for cell in table.cells(PROMPT)})
     columns = PROMPTS_OR_QUESTIONS if case.identity.prompt else WHOLE_PROMPTS
-    prompts = answered.responses.first_texts(columns, range(len(answered.rows)))
+    texts = answered.responses.first_texts(columns, range(len(answered.rows)))
+    if not any(texts):
+        return _Prompts(names, texts, unlike=0)
+    texts = list(map(single_spaced, texts))
     unlike = 0
-    if any(prompts):
-        prompts = list(map(single_spaced, prompts))
-        for row, text in zip(answered.rows, prompts, strict=True):
-            if text and single_spaced(case.identity.prompt_of(row)) not in text:
-                unlike += 1
-    return {"prompts": names, "asked": prompts, "other_prompts": unlike}
+    for row, text in zip(answered.rows, texts, strict=True):
+        if text and single_spaced(case.identity.prompt_of(row)) not in text:
+            unlike += 1
+    return _Prompts(names, texts, unlike)
