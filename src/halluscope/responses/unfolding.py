@@ -232,12 +232,18 @@ def _lists(row: Row, known: Unfolding) -> dict[str, Rows]:
             lists[str(name)] = Rows(_facts_of_key(str(name), known), value)
     if lists or not ABOUT.isdisjoint(row):
         return lists
+    return _lists_in_objects(row, known)
+
+
+def _lists_in_objects(row: Row, known: Unfolding) -> dict[str, Rows]:
+    """Return the objects in an object that hold rows by ids; without any, the lists in these objects."""
     objects: dict[str, Row] = {}
     for name, value in row.items():
         if isinstance(value, str) and (SAYS.match(name) or is_image_file(value)):
             return {}  # a row, with objects beside its text
         if isinstance(value, Mapping):
             objects[str(name)] = value
+    lists = {}
     for name, value in objects.items():
         if _is_by_id(name, value):
             by_id = [entry for _, entry in tables.by_id(value, "")]
