@@ -87,17 +87,17 @@ def agreeing(
     if needed is None:
         needed = len(case.wanted)
     pairs = Pairs(way, rows, places, needed)
-    for column in case.questions:
+    for column in case.question_columns:
         pairs.states[column] = _states(case, pairs, column, "question")
-    for column in case.images:
+    for column in case.image_columns:
         pairs.states[column] = _states(case, pairs, column, "file_name", "image_id")
     for name in case.identity.also:
         for column in SYNONYMS[name]:
             if column in case.table.columns:
                 pairs.states[column] = _states(case, pairs, column, column)
-    for column in case.objects:
+    for column in case.object_columns:
         pairs.states[column] = _states_of_objects(case, pairs, column)
-    for column in case.urls:
+    for column in case.address_columns:
         pairs.states[column] = _states_of_addresses(case, pairs, column)
     return pairs
 

@@ -295,7 +295,7 @@ def pairs_of(case: Case) -> Pairs:
     # ids of their own, such as a count from 0, say nothing, but images and questions may
     are_own_ids = not id_columns or kinds(tried) == {UnknownId}
     pairs = _by_content(case, id_columns, are_own_ids)
-    if pairs is None and case.identity.by_question and case.questions and are_own_ids:
+    if pairs is None and case.identity.by_question and case.question_columns and are_own_ids:
         pairs = ways.by_questions_of_images(case)
     if pairs is None:
         raise type(tried[0])(f"{tried[0]}{_nearest(case)}")
@@ -395,7 +395,7 @@ def _by_content(case: Case, id_columns: Sequence[tuple[str, ...]], are_own_ids: 
     if pairs is not None:
         return pairs
     # ids of their own, such as a count, beside the questions in the dataset's order
-    if len(case) == len(case.first):
+    if len(case) == len(case.rows_by_order):
         with suppress(ValueError):  # something contradicts
             return ways.by_order(case)
     pairs = ways.by_content(case, in_order)
@@ -595,7 +595,9 @@ def _version(case: Case, pairs: Pairs, answered: _Answered) -> str:
     if pairs.way == STATED_ROWS:
         return STATED_ROWS
     places = range(len(answered.rows))
-    return case.identity.version_of(answered.rows, answered.responses.first_texts(case.questions, places))
+    return case.identity.version_of(
+        answered.rows, answered.responses.first_texts(case.question_columns, places)
+    )
 
 
 def _answer_ids(answered: _Answered) -> list[str]:

@@ -152,17 +152,17 @@ def _by_id_and_order(case: Case, keys: Keys) -> Pairs:
     pairs = _first_of_one_set(case, lambda one_set: by_id(one_set, keys.theirs))
     if pairs is not None:
         return pairs
-    if keys.responses != keys.rows[: len(case.first)]:
+    if keys.responses != keys.rows[: len(case.rows_by_order)]:
         columns = keys.theirs[: len(case.identity.id)]
         example = Counter(keys.rows).most_common(1)[0][0]
         raise ValueError(
-            f"{case.source}: several of the {len(case.first):,} rows of the dataset share their "
+            f"{case.source}: several of the {len(case.rows_by_order):,} rows of the dataset share their "
             f"{' and '.join(columns)}, such as {named(keys.theirs, example)}, and the "
             "responses are not in the dataset's order. Choose one config or sampling, or give each response "
             f"its {' and '.join(case.identity.also) or 'config'}, its image or its question. If they answer another "
             "version of the questions, name its file: --dataset FILE."
         )
-    return agreeing(case, f"{' and '.join(keys.theirs)} and {ORDER}", case.first)
+    return agreeing(case, f"{' and '.join(keys.theirs)} and {ORDER}", case.rows_by_order)
 
 
 def _ids(case: Case, name: str, files: Mapping[str, str]) -> list[Any]:
@@ -212,7 +212,7 @@ def _first_of_one_set(case: Case, match: Callable[[Case], Pairs]) -> Pairs | Non
 
     They may equally be the first of the whole dataset, whose first set then is the one that fits.
     """
-    if not case.identity.options.limit or len(case.first) == len(case.wanted):
+    if not case.identity.options.limit or len(case.rows_by_order) == len(case.wanted):
         return None
     return _in_one_set(case, match)
 
@@ -284,8 +284,8 @@ def by_order(case: Case) -> Pairs:
         return pairs
     count = len(case)
     rows = case.rows
-    if count == len(case.first):
-        rows = case.first
+    if count == len(case.rows_by_order):
+        rows = case.rows_by_order
     if count != len(rows):
         between = ", " if len(case.identity.id) > 1 else " or "
         names = between.join(case.identity.columns)
@@ -348,10 +348,8 @@ def describe_the_rest(case: Case) -> bool:
             continue
         if images[place] not in rows:
             return False
-        for name in case.questions:
-            cell = case.responses.cells(name)[place]
-            if isinstance(cell, str) and "?" in cell:
-                return False
+        if any("?" in text for text in case.asking_texts(place)):
+            return False
     return True
 
 
@@ -463,13 +461,8 @@ def _longest_question(case: Case, place: int, known: Collection[str]) -> str:
 
 
 def texts_that_ask(case: Case, place: int) -> list[str]:
-    """Return what a response states in the columns for questions."""
-    texts = []
-    for name in case.questions:
-        cell = case.responses.cells(name)[place]
-        if isinstance(cell, str):
-            texts.append(plain_question(cell))
-    return texts
+    """Return what a response states in the columns for questions, as questions are compared."""
+    return [plain_question(text) for text in case.asking_texts(place)]
 
 
 def by_content(case: Case, rows_of: FindRows = image_by_image) -> Pairs | None:
@@ -491,7 +484,7 @@ def by_content(case: Case, rows_of: FindRows = image_by_image) -> Pairs | None:
         run = runs[longest]
         answered += run
         if len(run) < len(one_set):
-            prompts = case.responses.first_texts(case.questions, range(first, len(answered)))
+            prompts = case.responses.first_texts(case.question_columns, range(first, len(answered)))
             if identity.version_of(run, prompts):
                 one_set = run  # an older version has fewer rows
         wanted = [row for row in one_set if identity.wanted(row)]
