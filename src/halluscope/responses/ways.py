@@ -312,11 +312,13 @@ def by_order_of_needed(case: Case) -> Pairs | None:
 
 def by_images(case: Case) -> Pairs | None:
     """Match by the images alone, if each response states one of its own and none of their rows asks a question."""
-    described_rows = described(case)
-    images = case.stated_images if described_rows else []
-    if not images or len(set(images)) < len(images) or not set(images) <= described_rows.keys():
+    row_of = described(case)
+    if not row_of:
         return None
-    return agreeing(case, IMAGE, [described_rows[image] for image in images])
+    images = case.stated_images
+    if not images or len(set(images)) < len(images) or not set(images) <= row_of.keys():
+        return None
+    return agreeing(case, IMAGE, [row_of[image] for image in images])
 
 
 def described(case: Case) -> dict[str, Any]:
@@ -339,14 +341,13 @@ def describe_the_rest(case: Case) -> bool:
     """Whether the responses that state none of the dataset's questions are about images that it asks nothing of."""
     if not any(case.stated_questions):
         return False
-    rows = described(case)
-    images = case.stated_images if rows else []
-    if not images:
+    row_of = described(case)
+    if not row_of or not case.stated_images:
         return False
     for place, question in enumerate(case.stated_questions):
         if question:
             continue
-        if images[place] not in rows:
+        if case.stated_images[place] not in row_of:
             return False
         if any("?" in text for text in case.asking_texts(place)):
             return False
@@ -465,38 +466,48 @@ def texts_that_ask(case: Case, place: int) -> list[str]:
     return [plain_question(text) for text in case.asking_texts(place)]
 
 
+@dataclass(frozen=True)
+class AnsweredSet:
+    """A set of rows that responses one after the other answer."""
+
+    rows: list[Any]  # the row of each response
+    wanted: list[Any]  # the rows of the set that need a response
+
+
 def by_content(case: Case, rows_of: FindRows = image_by_image) -> Pairs | None:
     """Match by the questions that responses state, set after set; None where these do not decide."""
-    identity = case.identity
-    sets = identity.sets(case.rows)
-    answered: list[Any] = []  # the row of each response
-    needed = 0
-    # of each set: the rows that lack a response, and how many need one
-    lacking: list[tuple[list[Any], int]] = []
-    while len(answered) < len(case):
-        first = len(answered)
+    sets = case.identity.sets(case.rows)
+    answered: list[AnsweredSet] = []
+    first = 0
+    while first < len(case):
         runs = {name: _run(case, rows, first, rows_of) for name, rows in sets.items()}
         _check_not_repeated(case, sets, runs, first)
         longest = _longest(runs)
         if longest is None:
             return None
-        one_set = sets.pop(longest)
-        run = runs[longest]
-        answered += run
-        if len(run) < len(one_set):
-            prompts = case.responses.first_texts(case.question_columns, range(first, len(answered)))
-            if identity.version_of(run, prompts):
-                one_set = run  # an older version has fewer rows
-        wanted = [row for row in one_set if identity.wanted(row)]
-        needed += len(wanted)
-        lacking.append((missing(case, wanted, run), len(wanted)))
-    for rows_without, count in lacking:
-        check_none_missing(case, rows_without, count)
-    place_of = {id(row): place for place, row in enumerate(answered)}
+        answered.append(_answered_set(case, sets.pop(longest), runs[longest], first))
+        first += len(runs[longest])
+    needed = 0
+    rows_of_responses: list[Any] = []
+    for one_set in answered:
+        check_none_missing(case, missing(case, one_set.wanted, one_set.rows), len(one_set.wanted))
+        needed += len(one_set.wanted)
+        rows_of_responses += one_set.rows
+    place_of = {id(row): place for place, row in enumerate(rows_of_responses)}
     rows = [row for row in case.rows if id(row) in place_of]
     places = [place_of[id(row)] for row in rows]
     way = f"{IMAGE if case.stated_images else ORDER} and {QUESTION}"
     return agreeing(case, way, rows, places, needed)
+
+
+def _answered_set(case: Case, one_set: list[Any], run: list[Any], first: int) -> AnsweredSet:
+    """Return which rows of a set need a response, if those of a run have one: of an older version, no others do."""
+    identity = case.identity
+    if len(run) < len(one_set):
+        prompts = case.responses.first_texts(case.question_columns, range(first, first + len(run)))
+        if identity.version_of(run, prompts):
+            one_set = run
+    return AnsweredSet(run, [row for row in one_set if identity.wanted(row)])
 
 
 def _longest(runs: Mapping[str, Sequence[Any]]) -> str | None:
