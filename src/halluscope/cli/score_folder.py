@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
@@ -28,12 +29,31 @@ NAMED = 3  # how many of the files that are left out for one reason are named
 
 
 @dataclass
+class Model:
+    """One LVLM's responses to a benchmark."""
+
+    folder: Path
+    name: str  # of its files, without the name of a part
+    benchmark_names: set[str]  # how the benchmark may be called, in small letters and digits
+    files: dict[str, Path] = field(default_factory=dict)  # by the part of the dataset; "" for all of it
+
+    @property
+    def is_called_as_benchmark(self) -> bool:
+        return letters(self.name) in self.benchmark_names
+
+
+@dataclass
 class Group:
     """Files that one command scores."""
 
     name: str  # of the benchmark
     words: list[str]  # what follows the files on the command line
     files: list[Path] = field(default_factory=list)
+
+    @cached_property
+    def models(self) -> list[Model]:
+        """The LVLMs whose files they are, once all files are there."""
+        return models_of(self)
 
 
 def score_folder(
@@ -225,27 +245,12 @@ def words_after_files(inspection: Inspection, judge: str) -> Iterator[str]:
         yield judge if word == JUDGE else word
 
 
-@dataclass
-class Model:
-    """One LVLM's responses to a benchmark."""
-
-    folder: Path
-    name: str  # of its files, without the name of a part
-    benchmark_names: set[str]  # how the benchmark may be called, in small letters and digits
-    files: dict[str, Path] = field(default_factory=dict)  # by the part of the dataset; "" for all of it
-
-    @property
-    def is_called_as_benchmark(self) -> bool:
-        return letters(self.name) in self.benchmark_names
-
-
 def words_of_models(group: Group, groups: Sequence[Group], top: Path) -> list[str]:
     """Return a word for each LVLM: its file; or NAME=FILE,FILE if it has one per part, or its folder names it."""
-    models = models_of(group)
     alone = []
     named = []
-    for model in models:
-        name = name_among(model, models, groups, top)
+    for model in group.models:
+        name = name_among(model, group, groups, top)
         texts = [str(file) for file in model.files.values()]
         has_name = len(texts) > 1 or name != model.name
         if not has_name or any("," in text for text in texts) or "=" in name:
@@ -280,22 +285,27 @@ def models_of(group: Group) -> list[Model]:
     return models + list(in_parts.values())
 
 
-def name_among(model: Model, models: Sequence[Model], groups: Sequence[Group], top: Path) -> str:
-    """Name an LVLM by its files; or by its folder, if that is one LVLM's and the files' names do not tell it."""
-    names = [other.name for other in models]
+def name_among(model: Model, group: Group, groups: Sequence[Group], top: Path) -> str:
+    """Name an LVLM of a group by its files; or by its folder, if that is one LVLM's and no file's name tells it."""
+    names = [other.name for other in group.models]
     is_alike = names.count(model.name) > 1 and model.folder != top
-    in_folder = responses_of_one_model(model.folder, groups)
-    is_about_several = len(in_folder) > 1
-    are_called_as_benchmarks = bool(in_folder) and all(other.is_called_as_benchmark for other in in_folder)
-    if are_called_as_benchmarks and (is_about_several or model.folder != top):
-        return folder_name(model.folder, top)
-    if is_folder_per_model(groups, top):
-        return folder_name(model.folder, top)
-    if is_alike and is_about_several:
+    if is_named_by_folder(model, is_alike, groups, top):
         return folder_name(model.folder, top)
     if is_alike and len(model.files) > 1:
         return f"{model.folder.name}/{model.name}"
     return model.name  # `score` puts folders before names that are alike
+
+
+def is_named_by_folder(model: Model, is_alike: bool, groups: Sequence[Group], top: Path) -> bool:
+    """Whether an LVLM is called as its folder; `is_alike` if another one's files are called as its own."""
+    if is_folder_per_model(groups, top):
+        return True
+    in_folder = responses_of_one_model(model.folder, groups)
+    is_about_several = len(in_folder) > 1
+    if is_about_several and is_alike:
+        return True
+    are_called_as_benchmarks = bool(in_folder) and all(other.is_called_as_benchmark for other in in_folder)
+    return are_called_as_benchmarks and (is_about_several or model.folder != top)
 
 
 def is_folder_per_model(groups: Sequence[Group], top: Path) -> bool:
@@ -306,7 +316,7 @@ def is_folder_per_model(groups: Sequence[Group], top: Path) -> bool:
     benchmarks_of_folder: dict[Path, int] = {}
     most_folders = 0
     for group in groups:
-        folders = [model.folder for model in models_of(group)]
+        folders = [model.folder for model in group.models]
         if top in folders or len(set(folders)) < len(folders):
             return False
         most_folders = max(most_folders, len(folders))
@@ -319,7 +329,7 @@ def responses_of_one_model(folder: Path, groups: Sequence[Group]) -> list[Model]
     """Return what a folder holds, if it is one LVLM's: responses to each benchmark once; otherwise []."""
     in_folder: list[Model] = []
     for group in groups:
-        of_group = [model for model in models_of(group) if model.folder == folder]
+        of_group = [model for model in group.models if model.folder == folder]
         if len(of_group) > 1:
             return []
         in_folder += of_group
