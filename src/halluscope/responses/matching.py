@@ -515,6 +515,9 @@ def _check_sorted_alike(case: Case, pairs: Pairs, answered: _Answered) -> None:
     """Check that what the dataset sorts its rows by, such as a type, is not other rows' where responses state it."""
     identity = case.identity
     responses = answered.responses
+    rows = len(answered.rows)
+    if rows < FEWEST_ROWS:
+        return
     wanted = case.wanted  # other rows, which are not scored, may lack a column
     others = {identity.target, *identity.id, *identity.also, *QUESTIONS, *IMAGES, *responses.columns}
     for name in responses.table.columns:
@@ -524,14 +527,12 @@ def _check_sorted_alike(case: Case, pairs: Pairs, answered: _Answered) -> None:
         cells = responses.table.cells(name)
         if not all(isinstance(cell, str) and cell in known for cell in cells):
             continue
-        different = 0
-        for cell, value in zip(cells, values_of(answered.rows, name), strict=True):
-            if cell != value:
-                different += 1
-        if len(cells) >= FEWEST_ROWS and different > (1 - OFTEN) * len(cells):
+        values = values_of(answered.rows, name)
+        different = sum(cell != value for cell, value in zip(cells, values, strict=True))
+        if different > (1 - OFTEN) * rows:
             raise ValueError(
                 f"{case.source}, matched by {pairs.way}: the column {name} is another than the dataset's in "
-                f"{different:,} of {len(cells):,} rows. Are these responses in another order, or are their ids not the "
+                f"{different:,} of {rows:,} rows. Are these responses in another order, or are their ids not the "
                 f"dataset's? Give each the id of its row, its image or its question. If {name} holds something else, "
                 "rename it."
             )

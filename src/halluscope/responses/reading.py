@@ -400,12 +400,11 @@ def with_known_columns(table: Table, columns: Sequence[str] = ()) -> Table:
     text = text_column.first_named(first, columns)[1]
     has_no_id = set(IDS).isdisjoint(first)
     asks_nothing = set(QUESTIONS).intersection(first) <= {text}
-    sought: Sequence[str] = ()
+    more: dict[str, list[Any]] = {}
     if asks_nothing:
-        sought = IDS + QUESTIONS
+        more = _in_objects(table, text, IDS + QUESTIONS)
     elif has_no_id:
-        sought = IDS
-    more = _in_objects(table, text, sought)
+        more = _in_objects(table, text, IDS)
     if not text and isinstance(first.get("message"), Mapping):
         more[TEXTS[0]] = table.cells("message")
     if has_no_id:
@@ -430,8 +429,7 @@ def _asks(table: Table, name: Any) -> bool:
 def _in_objects(table: Table, text: str, sought: Sequence[str]) -> dict[str, list[Any]]:
     """Return the ids, images and questions that are sought, where rows state them in objects or in chats."""
     columns: dict[str, list[Any]] = {}
-    holds_objects = any(isinstance(value, dict | list) for value in table.row(0).values())
-    if not sought or not holds_objects:
+    if not any(isinstance(value, dict | list) for value in table.row(0).values()):
         return columns
     for place in range(len(table)):
         for name, cell in table.row(place).items():
