@@ -76,37 +76,45 @@ def score_folder(
         )
     check_new(out)
     groups, left_out = groups_of(responses, judge, out)
-    commands_of: list[tuple[Group, list[str]]] = []
+    words_by_place: dict[str, list[str]] = {}  # name of a group's folder -> the command that scores it
     for group in groups:
         words = words_of(group, groups, responses, out)
         if DATASET in words:
             left_out[what_to_type(group, words)] = [str(file.relative_to(responses)) for file in group.files]
         else:
-            commands_of.append((group, words))
-    if not commands_of:
-        tell_left_out(left_out)
+            words_by_place[place(group, groups)] = words
+    failed = []
+    for name, words in words_by_place.items():
+        if not run(words):
+            failed.append(name)
+    tell_left_out(left_out)
+    if not words_by_place:
         raise ValueError(
             f"No file in {one_line(responses)} could be scored, so {one_line(out)} was not written."
         )
-    failed = []
-    for group, words in commands_of:
-        say(f"{typed(words)}\n")
-        try:
-            commands.run(words, words)
-        except (ValueError, OSError, ImportError) as error:
-            tell_error(f"{group.name}: {error}")
-            failed.append(place(group, groups))
-        say("")
-    tell_left_out(left_out)
+    shows_table = f"`{typed(['table', str(out)])}`"
     if failed:
         others = ""
-        if len(failed) < len(commands_of):
-            others = f" `{typed(['table', str(out)])}` shows the others."
+        if len(failed) < len(words_by_place):
+            others = f" {shows_table} shows the others."
         raise ValueError(
-            f"{len(failed)} of {len(commands_of)} benchmarks were not scored: {', '.join(failed)}. Once what the "
+            f"{len(failed)} of {len(words_by_place)} benchmarks were not scored: {', '.join(failed)}. Once what the "
             f"messages name is mended, type the commands above again.{others}"
         )
-    tell(f"Next: `{typed(['table', str(out)])}` puts all models into one table.")
+    tell(f"Next: {shows_table} puts all models into one table.")
+
+
+def run(words: list[str]) -> bool:
+    """Show and run a command that scores a benchmark, and return whether it could; an error is told."""
+    could = True
+    say(f"{typed(words)}\n")
+    try:
+        commands.run(words, words)
+    except (ValueError, OSError, ImportError) as error:
+        tell_error(f"{words[1]}: {error}")
+        could = False
+    say("")
+    return could
 
 
 # Which files are scored
