@@ -212,13 +212,17 @@ def _states_of_addresses(case: Case, pairs: Pairs, column: str) -> list[int]:
     cells = case.table.cells(column)
     states = []
     for number, place in enumerate(pairs.places):
-        row = pairs.rows[number]
         address = address_in(cells[place])
         file = file_in(address)
+        if not file:
+            states.append(SILENT)
+            continue
+        row = pairs.rows[number]
+        image = plain_image(file)
         images = images_of(row)
         known = address_of(row)
-        if file and contradicts(file, plain_image(file), images, case.known_images, bool(known)):
+        if contradicts(file, image, images, case.known_images, bool(known)):
             expected = known or getattr(row, "file_name", "") or getattr(row, "image_id", "")
             raise Contradiction(number, column, address, expected).error(case, pairs)
-        states.append(SAME if file and plain_image(file) in images else SILENT)
+        states.append(SAME if image in images else SILENT)
     return states
