@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
-from halluscope.judging.cache import IN_MEMORY, Cache, R, Record, Request
+from halluscope.judging.cache import IN_MEMORY, Cache, Record, Request
 from halluscope.judging.client import ENDPOINT
 from halluscope.judging.endpoint import EndpointJudge, EndpointVoter
 from halluscope.judging.judge import Answered, KnownJudge, Pairs, Voter
@@ -284,14 +284,13 @@ class VerdictPlan(Record):
             return KnownJudge(self._local.name, greedy=True)
         return self.name
 
-    def replies(self, judge: str, requests: Iterable[R]) -> dict[R, str]:
+    def replies(self, judge: str, requests: Iterable[Request]) -> dict[Request, str]:
         requests = list(requests)
         replies = super().replies(judge, requests)
         for request in requests:
             if request not in replies:
                 self._missing.add(request)
-            repeat = request[1]
-            self._repeats = max(self._repeats, repeat + 1)
+            self._repeats = max(self._repeats, request.repeat + 1)
         return replies
 
     def plan(self) -> Plan:
@@ -306,7 +305,7 @@ class VerdictPlan(Record):
         _, replies = self.count()
         prompts = replies + len(self._missing)
         cached = None if model.missing else replies
-        characters = sum(len(request[0]) for request in self._missing)
+        characters = sum(len(request.prompt) for request in self._missing)
         return Plan(
             loads=(_load_of(model, prompts, cached, characters),),
             exact=True,
