@@ -81,7 +81,7 @@ def answer(
     """
     run = Run(source, **settings)
     with only_writer(out) as file:
-        run.read(file, out)
+        run.read(file, out)  # so that lines of another run are an error before the model is loaded
         if callable(model):
             model = model()
         if run.first is not None:
@@ -90,9 +90,6 @@ def answer(
         written = run.read(file, out)
         file.truncate(written.end)
         rows = run.left(written.usage)
-        at_once = len(rows)
-        if run.first is not None:  # a killed run loses the first turns of the rows that are asked together
-            at_once = run.batch_size * model.at_once
         count = 0
         with tqdm(
             total=len(run.rows),
@@ -101,12 +98,11 @@ def answer(
             unit="question",
             disable=not progress,
         ) as bar:
-            for start in range(0, len(rows), max(1, at_once)):
-                for line in run.ask(model, rows[start : start + at_once]):
-                    file.write(line)
-                    file.flush()
-                    count += 1
-                    bar.update()
+            for line in run.lines(model, rows):
+                file.write(line)
+                file.flush()
+                count += 1
+                bar.update()
     return count
 
 
@@ -237,11 +233,18 @@ class Run:
         """Return the name of a row's question."""
         return json.dumps([row.get(column) for column in self.source.dataset.key])
 
-    def ask(self, model: Model, rows: list[Row]) -> Iterator[bytes]:
-        """Yield a line for each response as it comes; a row without one has no line."""
-        chats = [Chat(row) for row in rows]
-        if self.first is not None:
-            chats = self._begun(model, rows, self.first)
+    def lines(self, model: Model, rows: list[Row]) -> Iterator[bytes]:
+        """Ask about rows, and yield a line for each response as it comes; a row without one has no line."""
+        if not rows:
+            return
+        if self.first is None:
+            yield from self._ask(model, [Chat(row) for row in rows])
+            return
+        at_once = self.batch_size * model.at_once  # a killed run loses the first turns of no more rows
+        for start in range(0, len(rows), at_once):
+            yield from self._ask(model, self._begun(model, rows[start : start + at_once], self.first))
+
+    def _ask(self, model: Model, chats: list[Chat]) -> Iterator[bytes]:
         questions = []
         for chat in chats:
             text = self.source.benchmark.asked(chat.row, self.asked_with)
