@@ -293,15 +293,17 @@ class VerdictPlan(Record):
             self._repeats = max(self._repeats, request.repeat + 1)
         return replies
 
+    def _model(self) -> Model:
+        if self._local:
+            return self._local
+        assert isinstance(self.judge, EndpointJudge)  # as its name says
+        return Model(self.name, self.judge.key, self.judge.max_tokens)
+
     def plan(self) -> Plan:
         """Return what was noted."""
         if not self.judge:
             raise _nobody_is_asked()
-        if self._local:
-            model = self._local
-        else:
-            assert isinstance(self.judge, EndpointJudge)  # as its name says
-            model = Model(self.name, self.judge.key, self.judge.max_tokens)
+        model = self._model()
         _, replies = self.count()
         prompts = replies + len(self._missing)
         cached = None if model.missing else replies
