@@ -6,7 +6,7 @@ The file grows batch by batch; repeating the call resumes where a killed one sto
 import hashlib
 import json
 import os
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -128,19 +128,24 @@ def plan(source: Source, out: Path, **settings: Any) -> Outlook:
         with out.open("rb") as file:
             usage = run.read(file, out).usage
     rows = run.left(usage)
-    count = len(rows)
     read = [tokens["prompt_tokens"] for tokens in usage.values() if "prompt_tokens" in tokens]
     generated = [tokens["completion_tokens"] for tokens in usage.values() if "completion_tokens" in tokens]
-    if read and generated and run.first is None:
-        return Outlook(
-            requests=count,
-            done=len(usage),
-            read=count * sum(read) / len(read),
-            said=count * sum(generated) / len(generated),
-            is_measured=True,
-        )
+    if not read or not generated or run.first is not None:
+        return _estimate(run, rows, done=len(usage))
+    return Outlook(
+        requests=len(rows),
+        done=len(usage),
+        read=len(rows) * sum(read) / len(read),
+        said=len(rows) * sum(generated) / len(generated),
+        is_measured=True,
+    )
+
+
+def _estimate(run: "Run", rows: Sequence[Row], done: int) -> Outlook:
+    """Return what it will take to ask about rows, by their questions alone; `done` is how many have a response."""
+    count = len(rows)
     requests = count
-    characters = sum(len(source.benchmark.asked(row, run.asked_with)) for row in rows)
+    characters = sum(len(run.source.benchmark.asked(row, run.asked_with)) for row in rows)
     replies_to_first = 0
     if run.first is not None:  # it is sent alone, and again with its reply and the question
         requests += count
@@ -148,7 +153,7 @@ def plan(source: Source, out: Path, **settings: Any) -> Outlook:
         replies_to_first = FIRST_TOKENS * count
     return Outlook(
         requests=requests,
-        done=len(usage),
+        done=done,
         read=characters / CHARACTERS_A_TOKEN + replies_to_first,
         said=float(run.tokens * count + replies_to_first),
         is_measured=False,

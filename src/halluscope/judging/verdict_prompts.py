@@ -111,11 +111,7 @@ class JsonPrompt(VerdictPrompt):
 
     def texts(self, fields: Fields, response: str) -> dict[str, str]:
         """Return what is put into the template, by its placeholders."""
-        texts = {}
-        for name, value in fields.items():
-            texts[name] = json_text(value)
-        texts["answer"] = json_text(response)
-        return texts
+        return _written(fields, response, json_text)
 
     def schema(self, code: str = "") -> Schema | None:
         """Return the JSON schema of a reply that carries a code, if there is one. It does not say which code it is.
@@ -194,11 +190,7 @@ class WordPrompt(VerdictPrompt):
 
     def texts(self, fields: Fields, response: str) -> dict[str, str]:
         """Return what is put into the template, by its placeholders."""
-        texts = {}
-        for name, value in fields.items():
-            texts[name] = encodable(value)
-        texts["answer"] = encodable(response)
-        return texts
+        return _written(fields, response, encodable)
 
     def read_given(self, reply: str, response: str) -> Verdict | None:
         return self.reader(reply, "")
@@ -219,6 +211,13 @@ class PinnedPrompt(WordPrompt):
     @property
     def key(self) -> str:  # type: ignore[override]
         return key_of(self.name, self.sha256)
+
+
+def _written(fields: Fields, response: str, write: Callable[[str], str]) -> dict[str, str]:
+    """Return the fields of a row and the response as `write` puts them into a template."""
+    texts = {name: write(value) for name, value in fields.items()}
+    texts["answer"] = write(response)
+    return texts
 
 
 def plain(texts: list[str]) -> list[str]:
