@@ -49,6 +49,15 @@ class Score:
 
 
 @dataclass(frozen=True)
+class Part:
+    """The part of a benchmark that some rows are, as far as their questions, ids or images tell."""
+
+    dataset: str  # which has them; "" for an unknown one
+    about: str = ""  # which part, or which version, in words
+    lacks_rows: bool = False  # whether it has more rows than these
+
+
+@dataclass(frozen=True)
 class Column:
     """A column of a paper's table."""
 
