@@ -19,10 +19,10 @@ from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.responses.parsers import STRICT, Parser
 from halluscope.responses.read_otherwise import LEAST_SHARE, Readings, warn_if_read_otherwise
 from halluscope.rows_metric import RowsMetric
-from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.counts import Tables
 from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats, ratio
+from halluscope.stats.row_order import warn_if_shuffled
 from halluscope.stats.tallies import Ints
 from halluscope.validation import warn_of_a_part
 

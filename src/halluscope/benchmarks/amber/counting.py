@@ -9,9 +9,9 @@ import numpy as np
 from halluscope.benchmarks.amber.data import KINDS, AmberRow
 from halluscope.benchmarks.amber.reading import Answers, Description
 from halluscope.judging.votes import NO, OTHER, YES
-from halluscope.stats.correlation import with_words
 from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats
+from halluscope.stats.row_order import with_words
 from halluscope.stats.tallies import Bools, Ints
 
 # Names of counts. Of answers: [images, kinds of question, right answers, readings]

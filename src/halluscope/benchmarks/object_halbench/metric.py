@@ -34,9 +34,9 @@ from halluscope.paths import path_of
 from halluscope.reading.words import readers
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.sanitize import encodable
-from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats, ratio
+from halluscope.stats.row_order import warn_if_shuffled
 from halluscope.validation import listed, paired, texts, warn_of_a_part
 
 RULES = "rules"

@@ -37,9 +37,9 @@ from halluscope.reading.words.tokens import forms_of
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
-from halluscope.stats.correlation import MOST_ROWS, warn_if_shuffled
 from halluscope.stats.counts import Tables
 from halluscope.stats.intervals import Counts
+from halluscope.stats.row_order import MOST_ROWS, warn_if_shuffled
 from halluscope.validation import Id, ids, paired, texts
 
 # A noun's label -> the vote that the table of images shows; None if the noun is undecided

@@ -27,9 +27,9 @@ from halluscope.metric import Metric, Options, Scores
 from halluscope.options import Option, check_effect, option, takes, usual_values
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.signature import changed, data_of_objects
-from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.counts import Tables
 from halluscope.stats.intervals import Counts
+from halluscope.stats.row_order import warn_if_shuffled
 from halluscope.stats.tallies import rows_of
 from halluscope.validation import Id, array, class_names, ids, paired, texts, whole
 from halluscope.vocabularies import Vocabulary
