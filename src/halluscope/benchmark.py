@@ -114,6 +114,15 @@ class Dataset:
 
 
 @dataclass(frozen=True)
+class KnownRows:
+    """Rows that a benchmark knows as its own, by their questions or ids."""
+
+    about: str  # which part or version of the benchmark they are; "" for all of it
+    dataset: str  # the dataset that has them; "" if none is known to
+    is_part: bool = False  # whether some are missing from that part
+
+
+@dataclass(frozen=True)
 class Judges:
     """The judges of a benchmark."""
 

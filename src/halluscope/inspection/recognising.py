@@ -66,7 +66,7 @@ def by_questions(questions: Sequence[str]) -> Recognised:
         known = _of_rows(benchmark, "known")
         part = known(questions) if known else None
         if part:
-            return Recognised([benchmark.name], *part)
+            return Recognised([benchmark.name], part.about, part.dataset, part.is_part)
     return Recognised()
 
 
@@ -101,7 +101,7 @@ def recognise(
         for stated in (ids, images):
             part = known_ids(stated)
             if part:
-                return Recognised([benchmark.name], *part)
+                return Recognised([benchmark.name], part.about, part.dataset, part.is_part)
     prompted = []
     for benchmark in benchmarks:
         if set(questions) == {benchmark.prompt}:
