@@ -13,7 +13,7 @@ from halluscope.benchmarks.pope import versions
 from halluscope.benchmarks.pope.versions import MISSPELT, PER_SAMPLING, first_line, plain
 from halluscope.errors import BuildError
 from halluscope.files.opening import SHEETS, Readable, ending, json_rows
-from halluscope.judging.questions import OBJECT_ASKED
+from halluscope.judging.questions import OBJECT_ASKED, OBJECT_QUESTION, QuestionSet
 from halluscope.reading import tables
 from halluscope.reading.datasets import Source, read_batches
 from halluscope.reading.fields import Fields
@@ -21,6 +21,7 @@ from halluscope.reading.yes_no_labels import as_words
 from halluscope.responses.column_facts import plain_answer
 from halluscope.responses.names import only_one_in
 from halluscope.sanitize import short_repr
+from halluscope.vocabularies import Vocabulary
 
 SAMPLINGS = ("random", "popular", "adversarial")  # How POPE chooses the absent objects that it asks about
 REPOPE = "repope"
@@ -273,6 +274,12 @@ def _missing_columns(row: Any) -> Sequence[str]:
     if not isinstance(row, Mapping):
         return NEEDED
     return [name for name in NEEDED if name not in row]
+
+
+def questions_about(vocabulary: Vocabulary) -> dict[str, str]:
+    """Return POPE's question about each class of a vocabulary."""
+    (questions,) = QuestionSet("object", (OBJECT_QUESTION,), "").about(vocabulary)
+    return {question.object: question.text for question in questions}
 
 
 def unique_questions(rows: Iterable[Row]) -> tuple[list[Row], NDArray[np.int64]]:
