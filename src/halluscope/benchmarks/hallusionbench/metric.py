@@ -12,7 +12,7 @@ from halluscope.benchmarks.hallusionbench.counting import adds_of, expected_by_c
 from halluscope.benchmarks.hallusionbench.data import QUESTIONS, Question
 from halluscope.benchmarks.hallusionbench.diagnosis import FAILURES
 from halluscope.benchmarks.hallusionbench.given import Given, ReadReply, given
-from halluscope.benchmarks.hallusionbench.judging import Judgement, Judging
+from halluscope.benchmarks.hallusionbench.judging import Judgement, judge
 from halluscope.benchmarks.hallusionbench.layout import (
     LMMS_EVAL,
     OFFICIAL,
@@ -167,7 +167,7 @@ image (visual illusion)?
 
     def read(self, texts: Sequence[str], rows: Scored, options: HallusionBenchOptions) -> Judgement:
         warn_of_a_part(len(rows), QUESTIONS_OF_PROTOCOL[options.protocol])
-        return Judging(texts, rows, options).judge()
+        return judge(texts, rows, options)
 
     def adds(self, values: Mapping[str, Floats]) -> dict[str, Adds]:
         """Return what people's marks add."""
