@@ -3,6 +3,7 @@
 Rows of a cluster depend on each other, so intervals leave out clusters.
 """
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -50,6 +51,12 @@ def rows_of(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
     for row in zip(*values, strict=True):
         rows.append(dict(zip(columns, row, strict=True)))
     return rows
+
+
+def table_of(cell: Ints, shape: tuple[int, ...]) -> Ints:
+    """Return how many rows are in each cell of a table, by the number of each row's cell in the flattened table."""
+    counts: Ints = np.bincount(cell, minlength=math.prod(shape)).reshape(shape)
+    return counts
 
 
 def numbers(keys: Sequence[Hashable]) -> Ints:
