@@ -4,7 +4,7 @@ Rows of a cluster depend on each other, so intervals leave out clusters.
 """
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,17 @@ def table_of(cell: Ints, shape: tuple[int, ...]) -> Ints:
     """Return how many rows are in each cell of a table, by the number of each row's cell in the flattened table."""
     counts: Ints = np.bincount(cell, minlength=math.prod(shape)).reshape(shape)
     return counts
+
+
+def rows_by(values: Sequence[str], names: Iterable[str]) -> dict[str, Bools]:
+    """Return which rows have each of these values, of those that some row has."""
+    column = np.array(values)
+    rows = {}
+    for name in names:
+        is_in = column == name
+        if is_in.any():
+            rows[name] = is_in
+    return rows
 
 
 def numbers(keys: Sequence[Hashable]) -> Ints:

@@ -183,9 +183,10 @@ image (visual illusion)?
             for name, adds in adds_of(rows.layout, verdicts).items():
                 by_repeat.setdefault(name, []).append(by_cluster(adds, every, cluster))
             by_repeat.setdefault(MEAN_WORDS, []).append(words)
-        in_order = [name for name in self.scores if name in by_repeat]
-        in_order += [name for name in by_repeat if name not in self.scores]
-        return Tables({name: np.stack(by_repeat[name], axis=1) for name in in_order})
+        # a result has the declared scores first, in their order
+        names = [name for name in self.scores if name in by_repeat]
+        names += [name for name in by_repeat if name not in self.scores]
+        return Tables({name: np.stack(by_repeat[name], axis=1) for name in names})
 
     # What else a result holds
 

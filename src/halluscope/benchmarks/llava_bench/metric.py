@@ -36,7 +36,7 @@ from halluscope.paths import path_of
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.stats.intervals import AMOUNT, Counts, Range
 from halluscope.stats.ratios import Floats, ratio
-from halluscope.stats.tallies import Bools
+from halluscope.stats.tallies import Bools, rows_by
 from halluscope.validation import paired
 
 SCORE = "score"
@@ -260,8 +260,7 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
         }
 
     def groups(self, rows: Sequence[Question]) -> dict[str, Bools]:
-        categories = np.array([row.category for row in rows])
-        return {name: categories == name for name in CATEGORIES if name in categories}
+        return rows_by([row.category for row in rows], CATEGORIES)
 
     def by_repeat(self, sums: Counts) -> Scores:
         scores = {}
