@@ -391,8 +391,10 @@ def _refused(
     yes = np.any([kind.cells for kind in kinds if kind.says == "yes"], axis=0)
     for cells, what in ((yes, "that the judge says yes to"), (present, "that are present")):
         why = _too_few_classes(cells, what, texts)
+        if not why:
+            continue
         for name in scores:
-            if why and name.endswith("_cls"):
+            if name.endswith("_cls"):
                 refused[name] = why
     return refused
 

@@ -36,7 +36,6 @@ def counts(rows: Sequence[Question]) -> dict[str, int]:
 
 
 def make(order: Order) -> Path:
-    """Build dash_b."""
     out = order.target()
     sources = order.fetch_all(*HALVES)
     rows = QUESTIONS.read_lists([(half, source.path) for half, source in sources.items()])

@@ -103,7 +103,6 @@ def with_regions(rows: Sequence[Question], file: Readable) -> list[Question]:
 
 
 def make(order: Order, regions: Path | None = None) -> Path:
-    """Build gavie."""
     out = order.target()
     sources = {"questions": order.fetch("questions")}
     rows = QUESTIONS.read_upstream(sources["questions"].path)

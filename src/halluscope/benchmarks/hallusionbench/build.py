@@ -53,7 +53,6 @@ def counts(rows: Sequence[Question]) -> dict[str, Any]:
 
 
 def make(order: Order) -> Path:
-    """Build hallusionbench."""
     out = order.target()
     questions = order.fetch("questions")
     rows = QUESTIONS.read_upstream(questions.path)

@@ -40,7 +40,6 @@ def counts(rows: Sequence[Question]) -> dict[str, int]:
 
 
 def make(order: Order) -> Path:
-    """Build haloquest."""
     return order.build_rows(QUESTIONS.read_upstream, image_of, COLUMNS, counts)
 
 

@@ -94,7 +94,6 @@ def with_image_data(rows: Sequence[Question], file: Readable) -> list[Question]:
 
 
 def make(order: Order, image_data: Path | None = None) -> Path:
-    """Build hqh."""
     out = order.target()
     sources = {"questions": order.fetch("questions")}
     rows = QUESTIONS.read_upstream(sources["questions"].path)

@@ -31,7 +31,6 @@ def counts(rows: Sequence[Question]) -> dict[str, int]:
 
 
 def make(order: Order) -> Path:
-    """Build llava_bench."""
     out = order.target()
     sources = order.fetch_all("questions", "context", "answers")
     rows = QUESTIONS.read_upstream(sources["questions"].path)

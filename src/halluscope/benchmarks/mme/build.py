@@ -44,7 +44,6 @@ def counts(rows: Sequence[Question]) -> dict[str, int]:
 
 
 def make(order: Order) -> Path:
-    """Build mme."""
     out = order.target()
     sources: dict[str, Fetched] = {}
     if is_folder_of_texts(order.source):

@@ -36,7 +36,6 @@ def counts(rows: Sequence[Question]) -> dict[str, int]:
 
 
 def make(order: Order) -> Path:
-    """Build mmhal."""
     return order.build_rows(QUESTIONS.read_upstream, image_of, COLUMNS, counts)
 
 

@@ -48,7 +48,6 @@ def counts(rows: Sequence[Image]) -> dict[str, int]:
 
 
 def make(order: Order, objects: Path | None = None, synonyms: Path | None = None) -> Path:
-    """Build object_halbench."""
     if objects is None:
         raise BuildError(
             "--objects is missing; expected CHAIR's cache as JSON (image id -> the objects in it), or the folder of "

@@ -32,7 +32,6 @@ def counts(rows: Sequence[CaptionedImage]) -> dict[str, int]:
 
 
 def make(order: Order) -> Path:
-    """Build openchair."""
     out = order.target()
     source = source_of(order)
     upstream = read_rows(str(order.source))

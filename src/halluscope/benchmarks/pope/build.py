@@ -213,7 +213,6 @@ def make(
     objects: int = DRAW["objects"],
     seed: int = DRAW["seed"],
 ) -> Path:
-    """Build pope."""
     source = order.source
     if from_annotations is not None:
         if source is not None:

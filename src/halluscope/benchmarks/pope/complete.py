@@ -60,7 +60,6 @@ class Presence:
 
 
 def make(order: Order) -> Path:
-    """Build the dataset."""
     name = order.spec.built_from or ""
     folder = order.source or home(name)
     built = read(folder, name)
