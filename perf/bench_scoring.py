@@ -13,8 +13,9 @@ from scipy import stats
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.counting import Conventions, Hits, score
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.corrected import Sample, correct, draw
+from halluscope.stats.corrected import Sample, correct
 from halluscope.stats.correlation import correlations
+from halluscope.stats.text_draw import draw
 from halluscope.vocabularies import load
 from timing import compare, size
 

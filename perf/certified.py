@@ -39,10 +39,11 @@ from coverage import (
 )
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.certified import Judged, Marks, corrected_scores
-from halluscope.stats.corrected import Estimate, Sample, draw, estimate
+from halluscope.stats.corrected import Estimate, Sample, estimate
 from halluscope.stats.corrected_difference import Difference, differences
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Ints
+from halluscope.stats.text_draw import draw
 
 # What is marked -> the greatest value of the score
 KINDS = {"5 % wrong": 1, "20 % wrong": 1, "0 to 6": 6, "nouns": 1}

@@ -44,10 +44,11 @@ from halluscope.reading import presence
 from halluscope.responses import reading
 from halluscope.stats import samples
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.corrected import Sample, correct, draw
+from halluscope.stats.corrected import Sample, correct
 from halluscope.stats.intervals import total_of
 from halluscope.stats.ratios import Floats, f_score
 from halluscope.stats.tallies import Bools, Ints
+from halluscope.stats.text_draw import draw
 from halluscope.vocabularies import load
 
 COCO = load("coco")

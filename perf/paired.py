@@ -17,7 +17,8 @@ import numpy as np
 
 from halluscope.stats import tallies
 from halluscope.stats.intervals import Counts, LeftOut, blocks_of, leave_out, total_of
-from halluscope.stats.paired import Difference, difference, ratio_differences
+from halluscope.stats.paired import Difference, difference
+from halluscope.stats.ratio_pairs import ratio_differences
 from halluscope.stats.ratios import Floats, defined_mean, ratio
 from halluscope.stats.tallies import Ints, Tally
 

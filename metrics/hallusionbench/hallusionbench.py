@@ -2,12 +2,12 @@
 
 import datasets
 
-from halluscope.benchmarks.hallusionbench.build import features
+from halluscope.benchmarks.hallusionbench.build import COLUMNS
 from halluscope.benchmarks.hallusionbench.data import QUESTIONS
 from halluscope.hub import module
 
 NEEDED = {}
-for name, kind in features().items():
+for name, kind in COLUMNS.items():
     if name in QUESTIONS.needed or name == "gt_answer_details":
         NEEDED[name] = kind
 

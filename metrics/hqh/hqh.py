@@ -2,7 +2,7 @@
 
 import datasets
 
-from halluscope.benchmarks.hqh.build import features
+from halluscope.benchmarks.hqh.build import COLUMNS
 from halluscope.benchmarks.hqh.data import QUESTIONS
 from halluscope.hub import module
 
@@ -11,5 +11,5 @@ class HQH(module.Module):
     """See `halluscope.benchmarks.hqh.metric.compute` for every option and result."""
 
     benchmark = "hqh"
-    row = {"predictions": datasets.Value("string"), "references": features()}
+    row = {"predictions": datasets.Value("string"), "references": module.without_image(COLUMNS)}
     read_row = staticmethod(QUESTIONS.read)

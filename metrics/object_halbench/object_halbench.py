@@ -2,7 +2,7 @@
 
 import datasets
 
-from halluscope.benchmarks.object_halbench.build import features
+from halluscope.benchmarks.object_halbench.build import COLUMNS
 from halluscope.benchmarks.object_halbench.data import IMAGES
 from halluscope.hub import module
 
@@ -11,5 +11,5 @@ class ObjectHalBench(module.Module):
     """See `halluscope.benchmarks.object_halbench.metric.compute` for every option and result."""
 
     benchmark = "object_halbench"
-    row = {"predictions": datasets.Value("string"), "references": features()}
+    row = {"predictions": datasets.Value("string"), "references": module.without_image(COLUMNS)}
     read_row = staticmethod(IMAGES.read)

@@ -3,7 +3,6 @@
 A named rule reads each response; one that it cannot read counts as unreadable, never as one of the answers.
 """
 
-import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,11 +18,11 @@ from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.responses.parsers import STRICT, Parser
 from halluscope.responses.read_otherwise import LEAST_SHARE, Readings, warn_if_read_otherwise
 from halluscope.rows_metric import RowsMetric
-from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.counts import Tables
 from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats, ratio
-from halluscope.stats.tallies import Ints
+from halluscope.stats.row_order import warn_if_shuffled
+from halluscope.stats.tallies import table_of
 from halluscope.validation import warn_of_a_part
 
 # [rows]: the number of an answer among the labels; their number for an unreadable response
@@ -183,10 +182,10 @@ class LabelledRows(RowsMetric, Labelled):
         """Count answers [clusters, labels, readings] and words [clusters, 2]."""
         cluster = self.clusters(rows)
         shape = (int(cluster.max()) + 1, len(self.labels), len(self.labels) + 1)
-        place = np.ravel_multi_index((cluster, rows.right, readings.answers), shape)
-        counts: dict[str, NDArray[Any]] = {ANSWERS: counted(place, shape)}
+        cell = np.ravel_multi_index((cluster, rows.right, readings.answers), shape)
+        counts: dict[str, NDArray[Any]] = {ANSWERS: table_of(cell, shape)}
         for group, is_in in self.groups(rows.rows).items():
-            counts[f"{ANSWERS}/{group}"] = counted(place[is_in], shape)
+            counts[f"{ANSWERS}/{group}"] = table_of(cell[is_in], shape)
         counts[MEAN_WORDS] = np.stack(lengths.tally(readings.texts, cluster), axis=-1)
         return Tables(counts)
 
@@ -243,12 +242,6 @@ class LabelledRows(RowsMetric, Labelled):
 
     def signed(self, rows: Questions, readings: ReadResponses, options: Any) -> dict[str, Any]:
         return {"parser": options.parser}
-
-
-def counted(place: Ints, shape: tuple[int, ...]) -> Ints:
-    """Return how many rows have each place in a table of this shape."""
-    counts: Ints = np.bincount(place, minlength=math.prod(shape)).reshape(shape)
-    return counts
 
 
 def accuracy(answers: Floats) -> Floats:

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from halluscope.benchmarks.throne.counting import Conventions, Hits, score
-from halluscope.stats.corrected import FEWEST_TEXTS, Sample, Variances, correct, draw, half_widths
+from halluscope.stats.corrected import FEWEST_TEXTS, Sample, correct
 from halluscope.stats.intervals import total_of
+from halluscope.stats.sample_variance import Variances, half_widths
+from halluscope.stats.text_draw import draw
 
 ALL = tuple(f"{name}_{over}" for over in ("all", "cls") for name in ("precision", "recall", "f1", "f0.5"))
 

@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halluscope.benchmarks.throne.counting import Conventions, Hits, score
-from halluscope.stats.corrected import Sample, draw, estimate
+from halluscope.stats.corrected import Sample, estimate
 from halluscope.stats.corrected_difference import differences
 from halluscope.stats.intervals import total_of
+from halluscope.stats.text_draw import draw
 
 TEXTS = 400
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from halluscope.stats.corrected import EVEN, draw
+from halluscope.stats.text_draw import EVEN, draw
 
 
 def tables(texts=300, classes=20):

@@ -12,7 +12,8 @@ from scipy.stats import chi2, ttest_rel
 
 from halluscope.stats import tallies
 from halluscope.stats.intervals import AMOUNT, blocks_of, interval, leave_out, total_of
-from halluscope.stats.paired import FEWEST, difference, holm, ratio_differences
+from halluscope.stats.paired import difference, holm
+from halluscope.stats.ratio_pairs import FEWEST, ratio_differences
 
 P = st.floats(0, 1)
 

@@ -10,7 +10,7 @@ import pytest
 
 import halluscope
 from halluscope.paths import share
-from halluscope.stats.correlation import warn_if_shuffled
+from halluscope.stats.row_order import warn_if_shuffled
 
 
 def warned(said, present):

@@ -6,18 +6,10 @@ import numpy as np
 import pytest
 
 from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.judge_errors import Judged, calibration, error_rates
 from halluscope.stats.ratios import wilson
-from halluscope.stats.samples import (
-    Clustered,
-    Judged,
-    Marked,
-    Stratum,
-    calibration,
-    clustered_error_rate,
-    corrected_score,
-    error_rate,
-    error_rates,
-)
+from halluscope.stats.samples import Marked, corrected_score
+from halluscope.stats.strata import Clustered, Stratum, clustered_error_rate, error_rate
 
 # Rates by strata
 

@@ -12,7 +12,7 @@ from halluscope.benchmarks.throne.metric import compute
 from halluscope.judging.cache import Cache
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.reporting.formats import written
-from halluscope.stats.corrected import draw
+from halluscope.stats.text_draw import draw
 from halluscope.studies import certificate
 from halluscope.studies import judgement as judgements
 from halluscope.studies.judgement import digest, name_of, rows_of

@@ -207,7 +207,7 @@ class Order:
         self,
         read: Callable[[Readable], Sequence[Any]],
         image_of: Callable[[Any], str | None],
-        features: Callable[..., Mapping[str, Any]],
+        columns: Mapping[str, Any],
         counts: Callable[[Sequence[Any]], Mapping[str, Any]],
     ) -> Path:
         """Build a dataset whose rows all stand in the source `questions`, as `read` returns them."""
@@ -218,7 +218,7 @@ class Order:
             out,
             rows,
             image_of,
-            columns=features(with_image=True),
+            columns=columns,
             counts=counts(rows),
             sources={"questions": source},
         )

@@ -2,7 +2,7 @@
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import datasets
@@ -105,6 +105,11 @@ class Module(evaluate.Metric):  # type: ignore[misc]
             features=datasets.Features(type(self).row),
             reference_urls=list(record.links),
         )
+
+
+def without_image(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the types of a dataset's columns without the image, which no metric reads."""
+    return {name: kind for name, kind in columns.items() if not isinstance(kind, datasets.Image)}
 
 
 def _without_others(record: Benchmark, options: dict[str, Any]) -> dict[str, Any]:

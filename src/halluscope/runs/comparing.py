@@ -22,7 +22,8 @@ from halluscope.sanitize import short_repr
 from halluscope.scoring import Ready
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.intervals import LeftOut, why_none
-from halluscope.stats.paired import Difference, can_differ, difference, holm, ratio_differences
+from halluscope.stats.paired import Difference, difference, holm
+from halluscope.stats.ratio_pairs import can_differ, ratio_differences
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Ints, Tally, numbers, scores_of
 

@@ -9,7 +9,7 @@ from string import ascii_uppercase
 from halluscope.benchmark import LOWER, Benchmark
 from halluscope.reporting.tables import ROWS, Cell, Notes, Number, Table, gap, plain, printed, scored
 from halluscope.runs.comparing import Compared, Comparison, of_unlike_rows
-from halluscope.stats.paired import FEWEST
+from halluscope.stats.ratio_pairs import FEWEST
 
 FEW = 10  # up to this many differences between models are all shown; of more, only those from the best model
 

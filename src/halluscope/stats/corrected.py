@@ -1,4 +1,4 @@
-"""Corrects the scores of a judge's labels by the labels that people gave to a sample of texts, and draws that sample.
+"""Corrects the scores of a judge's labels by the labels that people gave to a sample of texts.
 
 A cell is a text and a class; people label all cells of a text. The estimate is prediction-powered (Angelopoulos et al.,
 Science 382, 2023): a total over all cells is the total of a prediction `m`, plus an estimate from the sample of how
@@ -31,9 +31,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.stats.beta import student_quantile
-from halluscope.stats.linear import OF_MEANS, LinearScores, Totals, linear
+from halluscope.stats.linear import OF_MEANS, PREDICTED, PRESENT, TRUE, LinearScores, Totals, linear
 from halluscope.stats.ratios import Floats
+from halluscope.stats.sample_variance import SampleErrors, Variances, half_widths
 from halluscope.stats.tallies import Bools, Ints
 
 # With 100 labelled texts, 95 % intervals cover the truth in 91 to 97 % of runs; with 50, some in only 86 %,
@@ -51,26 +51,9 @@ FEW_CELLS = 0.01
 LEAST_PRIOR = 0.01
 
 FARTHEST = 6.0  # the greatest error, in standard errors, of the number of texts that a sample represents
-FEWEST_DEGREES = 3.0
-MOST_DEGREES = 1e9
-SMALLEST = 1e-300  # stands for 0 where a number divides
-ROUNDING = 1e-12  # A smaller standard error comes from rounding
-
-# The share of a draw of texts that is uniform; without it, a rarely drawn text would get too large a weight.
-EVEN = 0.3
-
-# The assumed probabilities that a label is wrong: a yes, a no, or an undecided one. Only their proportions matter.
-DOUBT_YES = 0.1
-DOUBT_NO = 0.05
-UNDECIDED = 0.5
 
 # What the judge says of a cell -> its share of yes by people where none of them labelled such cells
 GUESSES = {"yes": 1.0, "no": 0.0, "undecided": 0.5}
-
-# The rows of slopes [3, classes], and of numbers of cells [2, classes]
-TRUE = 0
-PREDICTED = 1
-PRESENT = 2
 
 UNDEFINED = "The score is undefined: no cell is predicted, no cell is present, or no cell is both."
 
@@ -90,28 +73,6 @@ class Corrected:
     scores: dict[str, dict[str, float]]
     # name -> why the labels do not suffice for this score; empty if all scores are given
     refused: dict[str, str]
-
-
-@dataclass(frozen=True)
-class SampleErrors:
-    """The labelled texts of a sample, and how much the errors of the prediction in each move each score."""
-
-    texts: Ints  # [n], their rows
-    chances: Floats  # [n, 1], the probability with which each was drawn
-    moved: Floats  # [n, scores], by the slopes of the scores
-    spread: Floats  # [n, scores], by slopes whose squares add up to a variance
-
-    def of_same_draw(self, other: "SampleErrors") -> bool:
-        """Whether these are the same rows, drawn with the same chances."""
-        return np.array_equal(self.texts, other.texts) and np.array_equal(self.chances, other.chances)
-
-    def negative(self) -> "SampleErrors":
-        """Return the same with all signs changed."""
-        return replace(self, moved=-self.moved, spread=-self.spread)
-
-    def less(self, other: "SampleErrors") -> "SampleErrors":
-        """Return by how much more each text moves a score than it does in another table, of the same draw."""
-        return replace(self, moved=self.moved - other.moved, spread=self.spread - other.spread)
 
 
 @dataclass(frozen=True)
@@ -395,41 +356,6 @@ def _label_variances(kinds: Sequence[Kind], labelled: LabelledCells) -> Floats:
 # Step 3: the interval
 
 
-@dataclass(frozen=True)
-class Variances:
-    """The variance of each score, or of each difference of two: [scores] each."""
-
-    of_images: Floats  # from which images are in the dataset
-    of_draw: Floats  # from which texts were drawn
-    degrees: Floats  # of freedom
-
-    @property
-    def whole(self) -> Floats:
-        return self.of_images + self.of_draw
-
-    @classmethod
-    def of(cls, expected: Floats, samples: Sequence[SampleErrors]) -> "Variances":
-        """Return the variances, given how much each text moves each score [texts, scores], and independent samples."""
-        of_images = _image_variance(expected, samples)
-        of_draw = np.zeros(expected.shape[1])
-        uncertainty = np.zeros(expected.shape[1])
-        for sample in samples:
-            of_texts = _draw_variances(sample)
-            of_draw += of_texts.sum(axis=0)
-            uncertainty += (of_texts**2).sum(axis=0) - of_texts.sum(axis=0) ** 2 / len(of_texts)
-        return cls(of_images, of_draw, _degrees_of_freedom(of_images + of_draw, uncertainty))
-
-
-def _draw_variances(sample: SampleErrors) -> Floats:
-    """Return each labelled text's part of the variance from the draw [n, scores]."""
-    moved = sample.moved / sample.chances
-    left = 1 - sample.chances
-    middle = (left * moved).sum(axis=0) / (left.sum() or 1)
-    texts = len(moved)
-    variances: Floats = texts / max(1, texts - 1) * left * (moved - middle) ** 2
-    return variances
-
-
 def _expected(spread: LinearScores, kinds: Sequence[Kind], present: Bools) -> Floats:
     """Return how much the prediction of each text moves each score, less the mean: [texts, scores]."""
     by_true = spread.slopes[:, TRUE]
@@ -443,45 +369,6 @@ def _expected(spread: LinearScores, kinds: Sequence[Kind], present: Bools) -> Fl
         expected += kind.cells @ (kind.share * slopes).T
     expected -= expected.mean(axis=0)
     return expected
-
-
-def _image_variance(expected: Floats, samples: Sequence[SampleErrors]) -> Floats:
-    """Return the variance from the choice of images: [scores].
-
-    It is that of squared influences of predictions [texts, scores], corrected by labels, and never less than the
-    variance of the prediction alone, which is smoother than people's labels.
-    """
-    more = np.zeros(expected.shape[1])
-    for sample in samples:
-        predicted = expected[sample.texts]
-        observed = predicted + sample.spread
-        more += ((observed**2 - predicted**2) / sample.chances).sum(axis=0)
-    variance: Floats = (expected**2).sum(axis=0) + np.maximum(0.0, more)
-    return variance
-
-
-def _degrees_of_freedom(variance: Floats, uncertainty: Floats) -> Floats:
-    """Return Satterthwaite's, 2 V^2 / Var(V), which are few if few texts make up the variance V: [scores].
-
-    Args:
-        variance: the whole variance: [scores].
-        uncertainty: the variance of the sum of the labelled texts' parts of it: [scores].
-    """
-    degrees = 2 * variance**2 / np.maximum(uncertainty, SMALLEST)
-    return np.asarray(np.clip(degrees, FEWEST_DEGREES, MOST_DEGREES))
-
-
-def half_widths(variances: Variances, level: float) -> Floats:
-    """Return how far an interval reaches on either side, by Student's t: [scores].
-
-    NaN where a score is undefined, and where nothing varies, such as the precision of a model that never errs: then
-    nothing says how far.
-    """
-    errors = np.sqrt(variances.whole)
-    widths = np.full(len(errors), np.nan)
-    for number in np.flatnonzero(errors > ROUNDING):
-        widths[number] = student_quantile(level, float(variances.degrees[number])) * errors[number]
-    return widths
 
 
 # Whether the labels suffice
@@ -504,8 +391,10 @@ def _refused(
     yes = np.any([kind.cells for kind in kinds if kind.says == "yes"], axis=0)
     for cells, what in ((yes, "that the judge says yes to"), (present, "that are present")):
         why = _too_few_classes(cells, what, texts)
+        if not why:
+            continue
         for name in scores:
-            if why and name.endswith("_cls"):
+            if name.endswith("_cls"):
                 refused[name] = why
     return refused
 
@@ -541,82 +430,3 @@ def _too_few_classes(cells: Bools, what: str, labelled_texts: Ints) -> str:
         f"Of the {classes} classes {what}, {unseen} have no labelled cell; expected at most {MOST_UNSEEN:.0%} of them. "
         "Label more texts."
     )
-
-
-# Which texts people should label
-
-
-def draw(
-    labels: NDArray[np.int8],
-    present: Bools,
-    texts: int,
-    seed: int = 0,
-    outvoted: Floats | float = 0.0,
-) -> tuple[Ints, Floats]:
-    """Draw texts for people to read: their rows, in order, and the probability of drawing each (Särndal, section
-    3.6.2).
-
-    The probability is in proportion to how much a text is expected to move the scores (Isaki and Fuller, JASA 77,
-    1982), and never less than `EVEN` times that of a uniform draw. The judge is doubted by its label, and at least by
-    the share of a cell's votes that are `outvoted` [texts, classes].
-    """
-    sizes = _sizes(labels, present, outvoted)
-    chances = _chances(sizes, min(texts, len(labels)))
-    random = np.random.default_rng(seed)
-    order = random.permutation(len(labels))
-    # a text is drawn where the running sum of the chances, from a random start, passes a whole number
-    steps = np.floor(np.cumsum(chances[order]) + random.random() + 1e-9)
-    is_drawn = np.diff(steps, prepend=0) > 0
-    rows = np.sort(order[is_drawn])
-    return rows, chances[rows]
-
-
-def _sizes(labels: NDArray[np.int8], present: Bools, outvoted: Floats | float) -> Floats:
-    """Return how much each text is expected to move the scores, in proportion: [texts].
-
-    A cell's expected squared error is `doubt (1 - doubt)`, and its slope says how an error changes a score. So a text's
-    part in a score's variance is the sum of `doubt (1 - doubt) slope^2`. The mean of these parts over pooled and
-    class-averaged precision and recall is the square of the text's size.
-    """
-    is_yes = labels == 1
-    is_no = labels == 0
-    says = np.select([is_yes, is_no], [1.0, 0.0], default=0.5)
-    # an absent object that the judge denies is doubted as far as the judge says yes to the class elsewhere
-    doubt_of_no = np.where(present, DOUBT_NO, DOUBT_NO * says.mean(axis=0))
-    doubt = np.select([is_yes, is_no], [DOUBT_YES, doubt_of_no], default=UNDECIDED)
-    doubt = np.maximum(doubt, outvoted)
-    variance = doubt * (1 - doubt)
-
-    totals = Totals(
-        true=(says * present).sum(axis=0),
-        predicted=says.sum(axis=0),
-        present=present.sum(axis=0).astype(float),
-    )
-    squares = np.zeros(len(labels))
-    for slopes in linear(totals, betas=()).slopes:
-        by_true = slopes[TRUE]
-        by_predicted = slopes[PREDICTED]
-        of_present = variance * present @ (by_true + by_predicted) ** 2
-        of_absent = variance * ~present @ by_predicted**2
-        part = of_present + of_absent
-        if part.mean() > 0:
-            squares += part / part.mean()
-    if not squares.any():
-        return np.ones(len(labels))
-    return np.sqrt(squares)
-
-
-def _chances(sizes: Floats, texts: int) -> Floats:
-    """Return the probability with which each of the texts is drawn, if so many are drawn: [texts]."""
-    sizes = (1 - EVEN) * sizes / sizes.mean() + EVEN
-    chances = np.zeros(len(sizes))
-    is_open = chances < 1
-    while is_open.any():
-        # texts that are drawn for certain leave the rest of the draw to the others
-        remaining = texts - (~is_open).sum()
-        shares = sizes[is_open] * remaining / sizes[is_open].sum()
-        chances[is_open] = np.minimum(1, shares)
-        if (shares <= 1).all():
-            break
-        is_open = chances < 1
-    return chances

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from halluscope.stats.beta import student_tail
-from halluscope.stats.corrected import Estimate, Variances, half_widths
+from halluscope.stats.corrected import Estimate
+from halluscope.stats.sample_variance import Variances, half_widths
 
 
 @dataclass(frozen=True)

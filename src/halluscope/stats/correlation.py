@@ -3,17 +3,14 @@
 Sources: THRONE, section 5.2 and Figure 6 (Spearman); HQM, equations 1, 2 and 4 (Pearson). scipy computes the
 coefficients (Kendall's is tau-b). An interval resamples the models. With few models it says little: three models that
 lie on a line do so in every resample. So `by_chance` is reported too, which is never small for few models.
-
-Also notices predictions and references in different orders, which no metric could tell from a bad model.
 """
 
-import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import permutations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from halluscope.errors import needs
 from halluscope.stats.bootstrap import AT_ONCE, Bootstrap, parts
@@ -31,13 +28,6 @@ MOST_IN_PAIRS = 100  # up to this many models, Kendall's tau is counted over all
 
 # Scores that differ by less than this share of the greatest score are equal, so that 0.1 + 0.2 is 0.3.
 ROUNDING = 1e-12
-
-# From how many rows on, and at how many at most, the order is looked at
-FEWEST_ROWS = 100
-MOST_ROWS = 2000
-
-BY_CHANCE = 3  # standard errors, below which pairs fit no better than shuffled ones
-CLEAR = 6  # standard errors, above which something does
 
 Scores = Sequence[float] | Floats  # A score per model
 
@@ -164,87 +154,3 @@ def _scaled(scores: Scores) -> Floats:
     away: Floats = np.asarray(scores, dtype=float) - np.mean(scores)
     scaled: Floats = away / np.abs(away).max()
     return scaled
-
-
-def with_words(texts: Sequence[Iterable[str]], known: Sequence[Iterable[str]]) -> NDArray[np.bool_]:
-    """Return which words each text has, of those that stand in any of `known`: a table for `warn_if_shuffled`.
-
-    >>> with_words([["dog", "sky"], []], known=[["dog"], ["cat"]]).tolist()
-    [[True, False], [False, False]]
-    """
-    column_of: dict[str, int] = {}
-    for words in known:
-        for word in words:
-            column_of.setdefault(word, len(column_of))
-    table = np.zeros((len(texts), len(column_of)), dtype=bool)
-    for row, words in enumerate(texts):
-        for word in words:
-            if word in column_of:
-                table[row, column_of[word]] = True
-    return table
-
-
-def warn_if_shuffled(predicted: ArrayLike, present: ArrayLike) -> None:
-    """Warn if rows fit no better than shuffled ones, and in another order clearly would.
-
-    Args:
-        predicted: what each prediction says, 0 or 1 [rows, classes].
-        present: what is in the image of each reference [rows, classes].
-    """
-    predicted_away = _away_from_mean(predicted)
-    present_away = _away_from_mean(present)
-    fit = (predicted_away * present_away).sum(axis=1)
-    if len(fit) < FEWEST_ROWS:
-        return
-    errors = _errors(fit)
-    # with several classes, the next row of a dataset is often alike, and fits a little
-    most_by_chance = CLEAR if predicted_away.shape[1] > 1 else BY_CHANCE
-    if np.isnan(errors) or errors >= most_by_chance:
-        return
-    if predicted_away.shape[1] > 1:
-        fits_otherwise = _fits_another_order(predicted_away, present_away)
-    else:
-        fits_otherwise = _fits_from_another_row(predicted_away[:, 0], present_away[:, 0])
-    if fits_otherwise:
-        warnings.warn(
-            "The predictions fit their references no better than shuffled ones would, but fit them clearly better in "
-            "another order. Are both in the same order? A file with the dataset's ids is matched by them; in Python, "
-            "compute(..., ids=(ids of the predictions, ids of the references)) does it.",
-            stacklevel=3,
-        )
-
-
-def _away_from_mean(table: ArrayLike) -> NDArray[np.float32]:
-    numbers = np.asarray(table)[:MOST_ROWS].astype(np.float32)
-    away: NDArray[np.float32] = numbers - numbers.mean(axis=0)
-    return away
-
-
-def _fits_another_order(predicted: NDArray[np.float32], present: NDArray[np.float32]) -> bool:
-    """Whether predictions fit other rows clearly better than predictions that say as much about nothing."""
-    about_nothing = np.random.default_rng(0).permuted(predicted, axis=0)
-    best = (predicted @ present.T).max(axis=1)
-    best_by_chance = (about_nothing @ present.T).max(axis=1)
-    return _errors(best - best_by_chance) > CLEAR
-
-
-def _fits_from_another_row(predicted: NDArray[np.float32], present: NDArray[np.float32]) -> bool:
-    """Whether yes and no clearly fit if they begin at another row, or run backwards.
-
-    They fit in many orders; those from another beginning or end are likely mistakes.
-    """
-    transformed = np.fft.rfft(present).conj()
-    rows = len(present)
-    forwards = np.fft.irfft(np.fft.rfft(predicted) * transformed, rows)
-    reversed_rows = predicted[::-1]
-    backwards = np.fft.irfft(np.fft.rfft(reversed_rows) * transformed, rows)
-    by_chance = np.sqrt((predicted**2).sum() * (present**2).sum() / rows)
-    return bool(max(forwards.max(), backwards.max()) > CLEAR * by_chance)
-
-
-def _errors(values: NDArray[Any]) -> float:
-    """Return how many standard errors the mean lies above 0; NaN if all values are equal."""
-    spread = values.std() / np.sqrt(len(values))
-    if not spread:
-        return float("nan")
-    return float(values.mean() / spread)

@@ -13,7 +13,7 @@ import numpy as np
 from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 from halluscope.stats.correlation import by_chance, correlations, undefined
-from halluscope.stats.samples import Stratum, share_of_ones
+from halluscope.stats.strata import Stratum, share_of_ones
 from halluscope.validation import listed, word
 from halluscope.validation import scores as numbers
 

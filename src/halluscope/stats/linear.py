@@ -12,6 +12,11 @@ import numpy as np
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.tallies import Bools
 
+# The rows of slopes [3, classes], and of numbers of cells [2, classes]
+TRUE = 0
+PREDICTED = 1
+PRESENT = 2
+
 HALF = 0.5  # a class has a precision if its expected number of predictions is at least this
 
 # How F is averaged over classes: F of the mean precision and recall, or the mean of each class's F

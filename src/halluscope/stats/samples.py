@@ -1,214 +1,18 @@
-"""What samples that people reviewed say of all rows: error rates by strata, a judge's errors, a grader's scores."""
+"""A score corrected from the rows of a sample that people marked, given what a judge says of all rows.
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+Rows are put into strata by the judge's value (Cochran 1977, 5A.9, poststratification). Within a stratum the marked rows
+stand for the others: each weighs 1 / its chance to be drawn. The interval draws the images again, which gives the
+strata's sizes, and weighs the marked rows by the Bayesian bootstrap (Rubin 1981) with half a row at each end of what
+was seen, or a step beyond where all are alike; for a share this is Jeffreys' interval.
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.intervals import Counts, blocks_of, interval, leave_out, total_of
-from halluscope.stats.ratios import Floats, ratio, wilson
-from halluscope.stats.tallies import Bools, Ints, counts_of, score_sums
-from halluscope.validation import LARGEST_SEED
-
-# Error rates by strata (THRONE, supplement, section 4.1 and Table 3): two methods agree on most responses; those on
-# which they disagree are reviewed more closely, and the strata's rates are weighted by their shares of all responses.
-
-
-@dataclass(frozen=True)
-class Stratum:
-    """A part of all rows, of which a sample was reviewed."""
-
-    rows: float  # how many rows there are, reviewed or not; their share of all rows is the stratum's weight
-    judgements: int  # how many judgements were reviewed
-    errors: int  # how many of the reviewed judgements were wrong
-
-
-def error_rate(strata: Sequence[Stratum], level: float = 0.95) -> dict[str, float]:
-    """Return the error rate over all rows, the sum of each stratum's rate times its share.
-
-    The interval combines the strata's Wilson intervals: on each side it reaches the square root of the sum of their
-    squared, weighted half-widths (Zou and Donner, 2008). It assumes that the judgements of a stratum are independent;
-    if several are about one response, it is too narrow, and `clustered_error_rate` fits.
-    """
-    total = sum(stratum.rows for stratum in strata)
-    value = 0.0
-    squared_below = 0.0
-    squared_above = 0.0
-    for stratum in strata:
-        low, high = wilson(stratum.errors, stratum.judgements, level)
-        weight = stratum.rows / total
-        rate = stratum.errors / stratum.judgements
-        value += weight * rate
-        squared_below += (weight * (rate - low)) ** 2
-        squared_above += (weight * (high - rate)) ** 2
-    return {
-        "value": value,
-        "low": value - math.sqrt(squared_below),
-        "high": value + math.sqrt(squared_above),
-    }
-
-
-def share_of_ones(
-    marks: Sequence[float], strata: Mapping[str, Stratum], level: float = 0.95
-) -> dict[str, float]:
-    """Return the share of ones among the marks, or, if the sample was drawn by strata, its estimate for all rows."""
-    if not strata:
-        low, high = wilson(int(sum(marks)), len(marks), level)
-        return {"value": sum(marks) / len(marks), "low": low, "high": high}
-    rate = error_rate(list(strata.values()), level)
-    return {"value": 1 - rate["value"], "low": 1 - rate["high"], "high": 1 - rate["low"]}
-
-
-@dataclass(frozen=True)
-class Clustered:
-    """A part of all rows, of which a sample was reviewed; a row in the sample has any number of judgements, or none."""
-
-    rows: float  # as in `Stratum`
-    judgements: Ints  # how many judgements were reviewed, per row in the sample
-    errors: Ints  # how many of the reviewed judgements were wrong, per row in the sample
-
-
-def clustered_error_rate(strata: Sequence[Clustered], resampling: Bootstrap) -> dict[str, float]:
-    """Return the error rate as `error_rate` does, for judgements of a row that depend on each other.
-
-    Rows are drawn again with all their judgements. A stratum without errors has none in any resample, which makes the
-    interval too narrow; a stratum without judgements makes the rate NaN.
-    """
-    total = sum(stratum.rows for stratum in strata)
-    value = 0.0
-    resampled = np.zeros(resampling.resamples)
-    for index, stratum in enumerate(strata):
-        weight = stratum.rows / total
-        value += weight * float(ratio(stratum.errors.sum(), stratum.judgements.sum()))
-        seed = (resampling.seed + index) % LARGEST_SEED
-        resampled += weight * _resampled_rates(stratum, replace(resampling, seed=seed))
-    low, high = resampling.interval(resampled)
-    return {"value": value, "low": low, "high": high}
-
-
-def _resampled_rates(stratum: Clustered, resampling: Bootstrap) -> Floats:
-    sums = resampling.sums(np.stack([stratum.errors, stratum.judgements], axis=1))
-    return ratio(sums[:, 0], sums[:, 1])
-
-
-# How often a judge errs about yes and no, and how well calibrated it is. Each label's weight is 1 / the probability
-# that it was asked for (Horvitz and Thompson, 1952). Labels of a text depend on each other.
-
-BINS = 10
-RATES = ("false_yes", "false_no", "wrong_yes")
-
-
-@dataclass(frozen=True)
-class Judged:
-    """The labels of a judge and of people for the cells of a sample of texts, each [texts, cells]."""
-
-    yes: Bools  # whether the judge says yes
-    implied: Bools  # whether people say yes
-    weights: Floats  # the labels' weights; 0 where people were not asked
-
-    def among(self, cells: Bools) -> "Judged":
-        """Return the labels of only some cells, given as bool [texts, cells], [cells], or [texts, 1]."""
-        return replace(self, weights=np.where(cells, self.weights, 0.0))
-
-    def by_text(self, cells: Bools) -> Floats:
-        """Return the weights of some cells, summed over each text: [texts]."""
-        sums: Floats = (self.weights * cells).sum(axis=1)
-        return sums
-
-
-def error_rates(judged: Mapping[str, Judged], level: float) -> dict[str, dict[str, Any]]:
-    """Estimate a judge's error rates by name: `RATES`, fractions with an interval (NaN without such cells), and
-    counts.
-
-    Intervals leave out texts, because labels of a text depend on each other (`halluscope.stats.intervals`).
-    """
-    tally = {}
-    for name, cells in judged.items():
-        false_yes = cells.by_text(cells.yes & ~cells.implied)
-        false_no = cells.by_text(~cells.yes & cells.implied)
-        tally[f"{name}/false_yes"] = (false_yes, cells.by_text(~cells.implied))
-        tally[f"{name}/false_no"] = (false_no, cells.by_text(cells.implied))
-        tally[f"{name}/wrong_yes"] = (false_yes, cells.by_text(cells.yes))
-    scores = list(tally)
-    counts = counts_of(tally)
-    left_out = leave_out(lambda sums: score_sums(sums, scores), total_of(counts), blocks_of(counts))
-    rates: dict[str, dict[str, Any]] = {}
-    for name, cells in judged.items():
-        is_known = cells.weights > 0
-        rates[name] = {
-            "labels": int(is_known.sum()),
-            "texts": int(is_known.any(axis=1).sum()),
-            "implied": int((is_known & cells.implied).sum()),
-        }
-        for rate in RATES:
-            score = left_out[f"{name}/{rate}"]
-            low, high = interval(score, level)
-            rates[name][rate] = {"value": score.value, "low": low, "high": high}
-    return rates
-
-
-def calibration(
-    chances: Floats,
-    implied: Bools,
-    weights: Floats,
-    level: float,
-) -> dict[str, Any]:
-    """Measure how far a judge's probabilities of yes [texts, votes] are from how often people say yes; NaN without
-    votes.
-
-    Source: Guo, Pleiss, Sun and Weinberger, "On calibration of modern neural networks" (ICML 2017), equation 3, with
-    `BINS` bins of equal width over the probability of yes. Votes of weight 0 do not count.
-    """
-    bins = np.minimum((chances * BINS).astype(np.int64), BINS - 1)
-    by_text = {
-        "total": _by_bin(weights, bins),
-        "predicted": _by_bin(weights * chances, bins),
-        "yes": _by_bin(weights * implied, bins),
-    }
-    error = leave_out(_calibration_error, total_of(by_text), blocks_of(by_text))["ece"]
-    low, high = interval(error, level)
-
-    votes = np.bincount(bins[weights > 0], minlength=BINS)
-    total = by_text["total"].sum(axis=0)
-    predicted = ratio(by_text["predicted"].sum(axis=0), total)
-    by_people = ratio(by_text["yes"].sum(axis=0), total)
-    table = []
-    for number in range(BINS):
-        if votes[number]:
-            table.append(
-                {
-                    "from": number / BINS,
-                    "to": (number + 1) / BINS,
-                    "votes": int(votes[number]),
-                    "said": float(predicted[number]),
-                    "implied": float(by_people[number]),
-                }
-            )
-    return {"ece": {"value": error.value, "low": low, "high": high}, "bins": table}
-
-
-def _by_bin(amounts: Floats, bins: Ints) -> Floats:
-    """Return the sums of amounts [texts, votes] by text and bin: [texts, bins]."""
-    sums = np.empty((len(amounts), BINS))
-    for number in range(BINS):
-        sums[:, number] = np.where(bins == number, amounts, 0.0).sum(axis=1)
-    return sums
-
-
-def _calibration_error(sums: Counts) -> dict[str, Floats]:
-    """Return the expected calibration error [sums] from sums [sums, bins]."""
-    away = np.abs(sums["predicted"] - sums["yes"]).sum(axis=1)
-    return {"ece": ratio(away, sums["total"].sum(axis=1))}
-
-
-# A score corrected from the rows of a sample that people marked, given what a judge says of all rows. Rows are put into
-# strata by the judge's value (Cochran 1977, 5A.9, poststratification). Within a stratum the marked rows stand for the
-# others: each weighs 1 / its chance to be drawn. The interval draws the images again, which gives the strata's sizes,
-# and weighs the marked rows by the Bayesian bootstrap (Rubin 1981) with half a row at each end of what was seen, or a
-# step beyond where all are alike; for a share this is Jeffreys' interval.
+from halluscope.stats.ratios import Floats
+from halluscope.stats.tallies import Ints
 
 FEWEST_MARKED = 50  # marked rows, below which a score is not corrected
 IN_STRATUM = 10  # the fewest marked rows of a stratum; strata of neighbouring values are joined until they have as many
@@ -323,9 +127,10 @@ class MarkedStratum:
 
     def resampled_weights(self, resamples: int, random: np.random.Generator) -> Floats:
         """Return the weights of the marked rows and of the two others, which sum to 1: [resamples, marked + 2]."""
-        # the variance of a mean is then that of a sample, which divides by count - 1
-        count = self.weights.sum() ** 2 / (self.weights**2).sum()
-        shape = max(0.5, 1 - 2 / count)
+        count = self.weights.sum() ** 2 / (self.weights**2).sum()  # of rows of one weight that tell as much
+        shape = max(
+            0.5, 1 - 2 / count
+        )  # the variance of a mean is then that of a sample, which divides by count - 1
         shapes = np.append(np.full(len(self.weights), shape), [AT_ENDS, AT_ENDS])
         gammas = random.gamma(shapes, size=(resamples, len(shapes)))
         weights = gammas * np.append(self.weights, [1, 1])

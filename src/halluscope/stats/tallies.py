@@ -3,7 +3,8 @@
 Rows of a cluster depend on each other, so intervals leave out clusters.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,23 @@ def rows_of(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
     rows = []
     for row in zip(*values, strict=True):
         rows.append(dict(zip(columns, row, strict=True)))
+    return rows
+
+
+def table_of(cell: Ints, shape: tuple[int, ...]) -> Ints:
+    """Return how many rows are in each cell of a table, by the number of each row's cell in the flattened table."""
+    counts: Ints = np.bincount(cell, minlength=math.prod(shape)).reshape(shape)
+    return counts
+
+
+def rows_by(values: Sequence[str], names: Iterable[str]) -> dict[str, Bools]:
+    """Return which rows have each of these values, of those that some row has."""
+    column = np.array(values)
+    rows = {}
+    for name in names:
+        is_in = column == name
+        if is_in.any():
+            rows[name] = is_in
     return rows
 
 

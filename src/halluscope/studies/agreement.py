@@ -22,7 +22,7 @@ from halluscope.reporting.tables import Cell, Json, Notes, Report, Table, share
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
-from halluscope.stats.samples import Clustered, clustered_error_rate
+from halluscope.stats.strata import Clustered, clustered_error_rate
 from halluscope.studies.marked_sheet import Sheet, left_out, with_ends
 from halluscope.studies.sheet import KINDS, NO, READING, YES, Entry, class_names
 from halluscope.validation import whole

@@ -36,8 +36,8 @@ from halluscope.reporting.tables import (
 from halluscope.responses.lengths import words
 from halluscope.stats.bootstrap import METHOD
 from halluscope.stats.corrected import FEWEST_TEXTS, correct
+from halluscope.stats.judge_errors import RATES, Judged, calibration, error_rates
 from halluscope.stats.ratios import ratio
-from halluscope.stats.samples import RATES, Judged, calibration, error_rates
 from halluscope.stats.tallies import Bools
 from halluscope.studies.judgement import Judgement, margins_of
 from halluscope.studies.labels import Labels

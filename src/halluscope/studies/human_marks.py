@@ -35,8 +35,8 @@ from halluscope.reporting.tables import Cell, Json, Notes, Report, Table, estima
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
 from halluscope.stats.bootstrap import METHOD
+from halluscope.stats.judge_errors import RATES, Judged, error_rates
 from halluscope.stats.ratios import ratio
-from halluscope.stats.samples import RATES, Judged, error_rates
 from halluscope.stats.tallies import Bools
 from halluscope.studies import thresholds
 from halluscope.studies.certificate import DIGEST, LEVEL, sealed

@@ -19,9 +19,10 @@ from halluscope.judging import votes as voting
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.options import nearest
 from halluscope.sanitize import short_repr
-from halluscope.stats.corrected import FEWEST_TEXTS, Sample, draw
+from halluscope.stats.corrected import FEWEST_TEXTS, Sample
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.tallies import Bools
+from halluscope.stats.text_draw import draw
 from halluscope.studies.judgement import Judgement, digest, name_of, rows_of
 from halluscope.studies.marked_sheet import Sheet, read_sheet
 from halluscope.studies.sheet import (

@@ -11,7 +11,7 @@ from halluscope.files.opening import SHEETS, ending
 from halluscope.reading import tables
 from halluscope.reporting.tables import interval, percent
 from halluscope.sanitize import short_repr
-from halluscope.stats.samples import Stratum
+from halluscope.stats.strata import Stratum
 from halluscope.studies.sheet import COLUMNS, KINDS, Entry, marks_of, name_of, number, unguarded
 
 MADE_BY = "`halluscope study sheet make` or `halluscope study agree`"

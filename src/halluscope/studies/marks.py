@@ -8,7 +8,7 @@ from typing import Any
 from halluscope.reporting.tables import Cell, Json, Notes, Report, Table, share
 from halluscope.signature import signature
 from halluscope.stats.indicators import content_validity
-from halluscope.stats.samples import Stratum, share_of_ones
+from halluscope.stats.strata import Stratum, share_of_ones
 from halluscope.studies import agreement, hqm
 from halluscope.studies.marked_sheet import Sheet, left_out, with_ends
 from halluscope.studies.parallel.form import Row

@@ -280,11 +280,13 @@ def _with_words_of_coco(
     """Return the words for each class, with COCO's for the shared classes, but for words of another class."""
     if not shared:
         return mentions
-    known = set()
+    taken = set()  # the names of classes, their parts, and the words for them
     for name, words in mentions.items():
-        known.update([name.lower(), *name.lower().split("/"), *words])
+        taken.add(name.lower())
+        taken.update(name.lower().split("/"))
+        taken.update(words)
     extended = dict(mentions)
     for name in shared:
         words_of_coco = _builtin("coco").mentions[name.lower()]
-        extended[name] += tuple(_beyond(known, words_of_coco))
+        extended[name] += tuple(_beyond(taken, words_of_coco))
     return extended

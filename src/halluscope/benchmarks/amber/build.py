@@ -20,6 +20,18 @@ from halluscope.sanitize import one_line, short_repr
 # Two words are synonyms if the cosine of their vectors is greater (the script's --similarity_score)
 LEAST_COSINE = 0.8
 
+COLUMNS = {
+    "id": Value("int64"),
+    "file_name": Value("string"),
+    "image": Image(),
+    "prompt": Value("string"),
+    "task": Value("string"),
+    "dimension": Value("string"),
+    "answer": Value("string"),
+    "truth": List(Value("string")),
+    "hallu": List(Value("string")),
+}
+
 
 def counts(rows: Sequence[AmberRow]) -> dict[str, Any]:
     """Return the counts that the dataset's spec states, and those of what is odd in it."""
@@ -40,18 +52,6 @@ def counts(rows: Sequence[AmberRow]) -> dict[str, Any]:
     return numbers
 
 
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    columns = {"id": Value("int64"), "file_name": Value("string")}
-    if with_image:
-        columns["image"] = Image()
-    for name in ("prompt", "task", "dimension", "answer"):
-        columns[name] = Value("string")
-    columns["truth"] = List(Value("string"))
-    columns["hallu"] = List(Value("string"))
-    return columns
-
-
 def make(order: Order, vectors: str | None = None) -> Path:
     """Build amber; with a spaCy model, also the config `similar`, pairs of words whose vectors are alike."""
     out = order.target()
@@ -67,15 +67,15 @@ def make(order: Order, vectors: str | None = None) -> Path:
     if model:
         synonyms = pairs(load_words().known, model)
         numbers["pairs_of_synonyms"] = len(synonyms)
-        numbers["vectors"] = "{lang}_{name}-{version}".format_map(
-            model.meta
-        )  # such as "en_core_web_lg-3.8.0"
+        meta = model.meta
+        # such as "en_core_web_lg-3.8.0"
+        numbers["vectors"] = f"{meta['lang']}_{meta['name']}-{meta['version']}"
         tables_besides.append(table_of_pairs(synonyms))
     return order.write_rows(
         out,
         rows,
         image_of,
-        columns=features(with_image=True),
+        columns=COLUMNS,
         counts=numbers,
         sources={"annotations": annotations, "queries": queries},
         others=tables_besides,

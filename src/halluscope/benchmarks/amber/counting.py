@@ -1,6 +1,5 @@
 """Counts, by image, what descriptions mention and how questions were answered, and the shares made from the sums."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,10 +8,10 @@ import numpy as np
 from halluscope.benchmarks.amber.data import KINDS, AmberRow
 from halluscope.benchmarks.amber.reading import Answers, Description
 from halluscope.judging.votes import NO, OTHER, YES
-from halluscope.stats.correlation import with_words
 from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats
-from halluscope.stats.tallies import Bools, Ints
+from halluscope.stats.row_order import with_words
+from halluscope.stats.tallies import Bools, Ints, table_of
 
 # Names of counts. Of answers: [images, kinds of question, right answers, readings]
 ANSWERS = "answers"
@@ -87,9 +86,8 @@ def count_answers(rows: Sequence[AmberRow], answers: Answers, image: Ints, image
     """Count answers [images, kinds, right answers, readings]; `image` is the number of each question's image."""
     shape = (images, len(KINDS), 2, 3)
     kind = np.array([KINDS.index(row.dimension) for row in rows], dtype=np.int64)
-    place = np.ravel_multi_index((image, kind, right_answers(rows), answers), shape)
-    counts: Ints = np.bincount(place, minlength=math.prod(shape)).reshape(shape)
-    return counts
+    cell = np.ravel_multi_index((image, kind, right_answers(rows), answers), shape)
+    return table_of(cell, shape)
 
 
 def right_answers(rows: Sequence[AmberRow]) -> Answers:

@@ -36,9 +36,9 @@ from halluscope.responses.naming import named
 from halluscope.rows_metric import RowsMetric
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
-from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.counts import ClusterCounts, Tables
 from halluscope.stats.intervals import Counts, LeftOut, leave_out, shifted
+from halluscope.stats.row_order import warn_if_shuffled
 from halluscope.validation import paired
 
 # The columns of the table of rows that one of the two tasks fills; None in rows of the other

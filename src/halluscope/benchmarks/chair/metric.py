@@ -27,9 +27,9 @@ from halluscope.options import Option, option, takes
 from halluscope.reading.words import readers
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.signature import data_of_objects
-from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.counts import Tables
 from halluscope.stats.intervals import AMOUNT, Counts
+from halluscope.stats.row_order import warn_if_shuffled
 from halluscope.validation import Id, class_names, ids, paired, texts
 from halluscope.vocabularies import Vocabulary
 

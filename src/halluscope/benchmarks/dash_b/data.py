@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from halluscope.errors import BuildError
@@ -59,26 +60,31 @@ class Questions(Rows[Question]):
 
     def load(self, sources: Sequence[str]) -> list[Question]:
         """Read datasets, the authors' answers, or their lists."""
-        files = []
-        for source in sources:
-            path = Source.of(source).path
-            half = path.stem.removeprefix(LIST)
-            if path.suffix != ".json" or half not in HALVES:
-                return super().load(sources)
-            files.append((half, path))
-        return self.read_lists(files)
+        paths = [Source.of(source).path for source in sources]
+        if all(is_list(path) for path in paths):
+            return self.read_lists([(half_in(path), path) for path in paths])
+        return super().load(sources)
 
     def read_lists(self, files: Collection[tuple[str, Readable]]) -> list[Question]:
         """Read the authors' lists, each given as its half and its file, in the order of `HALVES`."""
+        order = list(HALVES)
         rows: list[Question] = []
-        for half, answer in HALVES.items():
-            for half_of_file, file in files:
-                if half_of_file == half:
-                    rows += self.read_all(rows_of_list(file, answer, len(rows)), str(file))
+        for half, file in sorted(files, key=lambda half_and_file: order.index(half_and_file[0])):
+            rows += self.read_all(rows_of_list(file, HALVES[half], len(rows)), str(file))
         return rows
 
 
 QUESTIONS = Questions()
+
+
+def is_list(path: Path) -> bool:
+    """Whether a file is named as the authors' lists are, or as their halves."""
+    return path.suffix == ".json" and half_in(path) in HALVES
+
+
+def half_in(path: Path) -> str:
+    """Return the half that the name of one of the authors' lists states."""
+    return path.stem.removeprefix(LIST)
 
 
 def rows_of_list(file: Readable, answer: str, first: int) -> Iterator[dict[str, Any]]:

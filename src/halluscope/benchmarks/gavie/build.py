@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+
+from datasets import Image, List, Value
 
 from halluscope.benchmarks.gavie.data import PLACE, QUESTIONS, Question, Region, region_of
 from halluscope.building.command import Builder
@@ -18,6 +19,22 @@ from halluscope.sanitize import short_repr
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
+COLUMNS = {
+    "id": Value("int64"),
+    "image_id": Value("int64"),
+    "image": Image(),
+    "question": Value("string"),
+    "regions": List(
+        {
+            "phrase": Value("string"),
+            "x": Value("int64"),
+            "y": Value("int64"),
+            "width": Value("int64"),
+            "height": Value("int64"),
+        }
+    ),
+}
+
 
 def counts(rows: Sequence[Question]) -> dict[str, int]:
     """Return the counts that the dataset's spec states."""
@@ -29,21 +46,6 @@ def counts(rows: Sequence[Question]) -> dict[str, int]:
         "images": len(regions_of_image),
         "regions": sum(regions_of_image.values()),
     }
-
-
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    from datasets import Image, List, Value
-
-    columns = {"id": Value("int64"), "image_id": Value("int64")}
-    if with_image:
-        columns["image"] = Image()
-    columns["question"] = Value("string")
-    region = {"phrase": Value("string")}
-    for name in PLACE:
-        region[name] = Value("int64")
-    columns["regions"] = List(region)
-    return columns
 
 
 def read_regions(file: Readable, images: Collection[int]) -> dict[int, list[Region]]:
@@ -101,16 +103,13 @@ def with_regions(rows: Sequence[Question], file: Readable) -> list[Question]:
 
 
 def make(order: Order, regions: Path | None = None) -> Path:
-    """Build gavie."""
     out = order.target()
     sources = {"questions": order.fetch("questions")}
     rows = QUESTIONS.read_upstream(sources["questions"].path)
     if regions is not None:
         sources["regions"] = order.fetch("regions", regions, "--regions")
         rows = with_regions(rows, sources["regions"].path)
-    return order.write_rows(
-        out, rows, image_of, columns=features(with_image=True), counts=counts(rows), sources=sources
-    )
+    return order.write_rows(out, rows, image_of, columns=COLUMNS, counts=counts(rows), sources=sources)
 
 
 def image_of(row: Question) -> str:

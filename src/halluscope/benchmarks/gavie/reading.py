@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from halluscope.benchmarks.gavie.data import Region
 from halluscope.files.writing import json_text
 from halluscope.judging import guard
 from halluscope.judging.prompts import Refusal
@@ -18,6 +19,8 @@ from halluscope.judging.verdict_prompts import Fields, JsonPrompt, Verdict, Word
 from halluscope.sanitize import encodable, short_repr
 
 MOST = 10
+
+HEADINGS = ("relevancy", "accuracy")
 
 SCORED = re.compile(r"\bscore of (?:the )?answer ?1\b[\s*_`:]{1,12}(\d+(?:\.\d+)?)(.{0,12})", re.IGNORECASE)
 # A score of a second response, or a later one
@@ -28,36 +31,39 @@ GOES_ON = re.compile(
 )
 
 # A score in a response, in whatever words
-HELD = re.compile(r"\b(?:score of (?:the )?answer ?1?|relevancy|accuracy)\b[^.]{0,40}?\d")
+HOLDS_SCORE = re.compile(r"\b(?:score of (?:the )?answer ?1?|relevancy|accuracy)\b[^.]{0,40}?\d")
 
 NO_SCORES = "a reply must have the headings Relevancy and Accuracy once, each with one score from 0 to 10"
 
 
 def scores_of(reply: str) -> dict[str, list[str]]:
-    """Return the scores under each heading of a reply, "" for one that is no single number; {} if a heading repeats."""
+    """Return the scores under each heading of a reply, "" for one that is no single number; {} if a heading repeats.
+
+    Scores before the first heading stand under "".
+    """
     scores: dict[str, list[str]] = {}
-    under = ""
+    heading = ""
     for line in reply.splitlines():
-        heading = line.strip(" \t*_`#>-:").lower()
-        if heading in ("relevancy", "accuracy"):
-            if heading in scores:
+        words = line.strip(" \t*_`#>-:").lower()
+        if words in HEADINGS:
+            if words in scores:
                 return {}
-            under = heading
-            scores[under] = []
+            heading = words
+            scores[heading] = []
             continue
         scored = SCORED.search(line)
         if scored:
             is_number = not GOES_ON.match(scored[2])
-            scores.setdefault(under, []).append(scored[1] if is_number else "")
+            scores.setdefault(heading, []).append(scored[1] if is_number else "")
     return scores
 
 
 def refusal_of_words(reply: str, response: str) -> Refusal | None:
     """Return why a reply to the authors' prompt is not read; None if it is."""
-    if HELD.search(guard.plain(response)):
+    if HOLDS_SCORE.search(guard.plain(response)):
         return guard.HELD
     scores = scores_of(reply)
-    if scores.keys() != {"relevancy", "accuracy"}:
+    if scores.keys() != set(HEADINGS):
         return Refusal(NO_SCORES)
     for name, numbers in scores.items():
         if len(numbers) != 1 or not numbers[0] or float(numbers[0]) > MOST:
@@ -107,13 +113,10 @@ class OurPrompt(JsonPrompt):
     def texts(self, fields: Fields, response: str) -> dict[str, str]:
         lines = []
         for region in fields["regions"]:
-            place = f"X:{region.x} Y:{region.y} Width:{region.width} Height:{region.height}"
-            lines.append(f"{json_text(region.phrase)} {place}")
-        return {
-            "regions": "\n".join(lines),
-            "question": json_text(fields["question"]),
-            "answer": json_text(response),
-        }
+            lines.append(f"{json_text(region.phrase)} {place_of(region, region.height)}")
+        texts = super().texts({"question": fields["question"]}, response)
+        texts["regions"] = "\n".join(lines)
+        return texts
 
 
 class AuthorsPrompt(WordPrompt):
@@ -122,13 +125,14 @@ class AuthorsPrompt(WordPrompt):
     def texts(self, fields: Fields, response: str) -> dict[str, str]:
         lines = []
         for region in fields["regions"]:
-            place = f"X:{region.x} Y:{region.y} Width:{region.width} Height:{region.width}"
-            lines.append(f"{encodable(region.phrase)} {place}")
-        return {
-            "regions": "\n".join(lines),
-            "question": encodable(fields["question"]),
-            "answer": encodable(response),
-        }
+            lines.append(f"{encodable(region.phrase)} {place_of(region, region.width)}")
+        texts = super().texts({"question": fields["question"]}, response)
+        texts["regions"] = "\n".join(lines)
+        return texts
+
+
+def place_of(region: Region, height: int) -> str:
+    return f"X:{region.x} Y:{region.y} Width:{region.width} Height:{height}"
 
 
 SCORE = {"type": "integer", "enum": list(range(MOST + 1))}

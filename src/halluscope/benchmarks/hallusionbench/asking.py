@@ -100,11 +100,14 @@ def ask_with_marks(kind: str, template: str, texts: Mapping[str, str], responses
     mark = ""
     if any(word in seen for word in words):
         mark = f"-{guard.code_for(responses)}"
+    # the prompt has the words in quotes
     marked = re.sub(rf"([“\"])({'|'.join(words)})([”\"])", rf"\1\2{mark}\3", template)
     word_of = {word + mark: word for word in words}
-    schema = json_of(verdict={"type": "string", "enum": list(word_of)})
     return PromptSpec(
-        fill(marked, **texts), lambda reply: read(reply, word_of), schema, refusal=lambda reply: NO_WORD
+        fill(marked, **texts),
+        lambda reply: read(reply, word_of),
+        schema=json_of(verdict={"type": "string", "enum": list(word_of)}),
+        refusal=lambda reply: NO_WORD,
     )
 
 

@@ -5,9 +5,29 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from datasets import Image, Value
+
 from halluscope.benchmarks.hallusionbench.data import QUESTIONS, ROLES, Question
 from halluscope.building.command import Builder
 from halluscope.building.output import Order
+
+COLUMNS = {
+    "category": Value("string"),
+    "subcategory": Value("string"),
+    "visual_input": Value("int64"),
+    "set_id": Value("int64"),
+    "figure_id": Value("int64"),
+    "question_id": Value("int64"),
+    "question": Value("string"),
+    "gt_answer": Value("string"),
+    "gt_answer_details": Value("string"),
+    "sample_note": Value("string"),
+    "filename": Value("string"),
+    "image": Image(),
+    "pair": Value("string"),
+    "figure": Value("string"),
+    "role": Value("string"),
+}
 
 
 def counts(rows: Sequence[Question]) -> dict[str, Any]:
@@ -32,24 +52,7 @@ def counts(rows: Sequence[Question]) -> dict[str, Any]:
     return numbers
 
 
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    from datasets import Image, Value
-
-    columns: dict[str, Any] = {"category": Value("string"), "subcategory": Value("string")}
-    for name in ("visual_input", "set_id", "figure_id", "question_id"):
-        columns[name] = Value("int64")
-    for name in ("question", "gt_answer", "gt_answer_details", "sample_note", "filename"):
-        columns[name] = Value("string")
-    if with_image:
-        columns["image"] = Image()
-    for name in ("pair", "figure", "role"):
-        columns[name] = Value("string")
-    return columns
-
-
 def make(order: Order) -> Path:
-    """Build hallusionbench."""
     out = order.target()
     questions = order.fetch("questions")
     rows = QUESTIONS.read_upstream(questions.path)
@@ -57,7 +60,7 @@ def make(order: Order) -> Path:
         out,
         rows,
         image_of,
-        columns=features(with_image=True),
+        columns=COLUMNS,
         counts=counts(rows),
         sources={"questions": questions},
         exact=True,  # file names such as 0_0.png occur in several subcategories: only the whole path is unique

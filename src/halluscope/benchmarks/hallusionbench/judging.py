@@ -1,11 +1,11 @@
-"""Who gives the verdicts on responses: the user, a rule that reads yes and no, or a language model.
+"""Gets the verdicts on responses, and what follows from them.
 
 Each response is judged correct, incorrect or uncertain. Where the diagnosis needs it, a judge also says whether the
 response agrees with the response to the control question.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,20 +21,15 @@ from halluscope.benchmarks.hallusionbench.diagnosis import (
     needs_same,
 )
 from halluscope.benchmarks.hallusionbench.given import UNREAD
+from halluscope.benchmarks.hallusionbench.judges import Judges
 from halluscope.benchmarks.hallusionbench.layout import Scored
-from halluscope.benchmarks.hallusionbench.options import ANSWERS, INFERRED, HallusionBenchOptions
+from halluscope.benchmarks.hallusionbench.options import ANSWERS, HallusionBenchOptions
 from halluscope.benchmarks.hallusionbench.reading import (
-    OUR_RULE,
-    RULES,
     YES,
-    Rule,
     correctness_of,
     sameness_of,
     warn_if_ours_differs,
 )
-from halluscope.judging.options import ASKING
-from halluscope.judging.verdicts import NOBODY
-from halluscope.options import check_effect, usual_values
 from halluscope.stats.tallies import Bools, Ints
 
 
@@ -72,192 +67,123 @@ class Judgement:
             yield Verdicts(self.right[repeat], failure, self.says_yes[repeat], self.is_read[repeat])
 
 
-class Judging:
-    """Gives the verdicts on responses to the questions that are scored."""
+@dataclass(frozen=True)
+class OfKind:
+    """The verdicts of one kind, about correctness or about sameness."""
 
-    def __init__(self, texts: Sequence[str], scored: Scored, options: HallusionBenchOptions) -> None:
+    # [repeats, rows], `UNREAD` where a verdict cannot be read; what is not needed may be anything
+    codes: Ints
+    # the number of a row -> the reply in which no verdict can be read, as in `Judgement`
+    unread_replies: Mapping[int, str] = field(default_factory=dict)
+
+    def unread_among(self, needed: Bools) -> Bools:
+        """Return of each needed verdict whether it cannot be read: [needed]."""
+        is_needed, is_unread = np.broadcast_arrays(needed, self.codes == UNREAD)
+        among: Bools = is_unread[is_needed]
+        return among
+
+
+def judge(texts: Sequence[str], scored: Scored, options: HallusionBenchOptions) -> Judgement:
+    """Check that responses to the questions that are scored can be judged, and judge them."""
+    judges = Judges(scored, options)
+    judges.check()
+    return Judging(texts, scored, options, judges).judge()
+
+
+class Judging:
+    """Gets the verdicts on responses."""
+
+    def __init__(
+        self, texts: Sequence[str], scored: Scored, options: HallusionBenchOptions, judges: Judges
+    ) -> None:
         self.texts = texts
         self.scored = scored
         self.layout = scored.layout
         self.options = options
-        self.needed = [CORRECTNESS]
-        if options.diagnoses:
-            self.needed.append(SAME)
-        # the kinds of verdicts that a judge gives
-        self.asks = [kind for kind in self.needed if kind not in scored.given]
-        self.rule = None  # of the judge, if it asks no model
-        if options.named(RULES):
-            self.rule = RULES[options.judge]
-        self.by_model = bool(self.asks) and self.rule is None
-        self.given_as_texts = [kind for kind, given in scored.given.items() if given.are_texts]
-        self.unread_replies: dict[int, str] = {}  # as a judgement has them
-        self.is_missing: list[Bools] = []  # of each kind, which of the needed verdicts could not be read
+        self.judges = judges
+        self.answers: Ints | None = None  # what a rule reads in the responses, if one does: [rows]
+        if judges.reads_responses:
+            self.answers = self.read_answers()
 
-    @property
-    def reader(self) -> Rule:
-        """The rule that reads responses, if one does: the judge, or ours for a bias beside a language model."""
-        return self.rule or OUR_RULE
-
-    @property
-    def bias(self) -> str:
-        """How a yes is known."""
-        if self.options.bias is not None:
-            return self.options.bias
-        if self.rule is not None and CORRECTNESS in self.asks:
-            return ANSWERS
-        return INFERRED
+    def read_answers(self) -> Ints:
+        reader = self.judges.reader
+        answers = reader.read(self.texts, self.scored.questions)
+        warn_if_ours_differs(reader, answers, self.texts, self.scored.questions, self.layout)
+        return answers
 
     def judge(self) -> Judgement:
-        self.check()
-        answers = self.read_answers()
-        rows = len(self.scored)
+        all_needed = np.ones((1, len(self.scored)), dtype=bool)
+        of_correctness = self.verdicts(CORRECTNESS, all_needed)
+        codes = of_correctness.codes
+        unread = []  # of the needed verdicts that are read from texts, whether they cannot be
+        if self.judges.are_read(CORRECTNESS):
+            unread.append(of_correctness.unread_among(all_needed))
 
-        codes = self.codes(CORRECTNESS, answers, needed=np.ones((1, rows), dtype=bool))
-        is_unread = codes == UNREAD
-        correctness = np.where(is_unread, UNCERTAIN, codes)
-        right = is_right(self.layout, correctness)
         same = None
-        failure = None
         if self.options.diagnoses:
-            needed = needs_same(self.layout, correctness)
-            same = self.codes(SAME, answers, needed) == 1
-            failure = diagnose(self.layout, correctness, same, self.options.diagnosis or SCRIPT)
+            needed = needs_same(self.layout, or_uncertain(codes))
+            of_sameness = self.verdicts(SAME, needed)
+            if self.judges.are_read(SAME):
+                unread.append(of_sameness.unread_among(needed))
+            # one of both may be judged once, and the other repeatedly
+            codes, same = np.broadcast_arrays(codes, of_sameness.codes == 1)
 
-        if self.bias == ANSWERS and answers is not None:
-            says_yes = answers == YES
-            is_read = answers != UNREAD
+        correctness = or_uncertain(codes)
+        right = is_right(self.layout, correctness)
+        failure = None
+        if same is not None:
+            failure = diagnose(self.layout, correctness, same, self.options.diagnosis or SCRIPT)
+        if self.judges.bias == ANSWERS and self.answers is not None:
+            says_yes = np.broadcast_to(self.answers == YES, codes.shape)
+            is_read = np.broadcast_to(self.answers != UNREAD, codes.shape)
         else:  # the authors' script infers a yes: right where yes is right, or not right where no is right
             says_yes = right == self.layout.yes
             is_read = np.ones_like(says_yes)
-
-        repeats = len(correctness)
-        if same is not None:
-            repeats = max(repeats, len(same))
-        shape = (repeats, rows)
+        uncertain = None
+        if self.judges.are_read(CORRECTNESS):
+            uncertain = float((codes == UNCERTAIN).mean())
         return Judgement(
             texts=self.texts,
-            correctness=np.broadcast_to(correctness, shape),
-            is_unread=np.broadcast_to(is_unread, shape),
-            right=np.broadcast_to(right, shape),
-            same=None if same is None else np.broadcast_to(same, shape),
-            failure=None if failure is None else np.broadcast_to(failure, shape),
-            says_yes=np.broadcast_to(says_yes, shape),
-            is_read=np.broadcast_to(is_read, shape),
-            key=self.key(repeats),
-            by_model=self.by_model,
-            unread=self.share_missing(),
-            uncertain=self.share_uncertain(codes),
-            unread_replies=self.unread_replies,
+            correctness=correctness,
+            is_unread=codes == UNREAD,
+            right=right,
+            same=same,
+            failure=failure,
+            says_yes=says_yes,
+            is_read=is_read,
+            key=self.judges.key(repeats=len(codes)),
+            by_model=self.judges.by_model,
+            unread=share_of(unread),
+            uncertain=uncertain,
+            unread_replies=of_correctness.unread_replies,
         )
 
-    # Checks, before a model is asked
-
-    def check(self) -> None:
-        """Refuse what cannot be judged, and options that cannot matter."""
-        if self.options.diagnoses:
-            self.check_controls()
-        self.check_judge()
-        self.check_effects()
-
-    def check_controls(self) -> None:
-        """Check that each question has its control question."""
-        rows = self.scored.without_control()
-        if rows:
-            title = self.scored.questions[rows[0]].title
-            raise ValueError(
-                f"references[{rows[0]}] is the question {title}, but its control question (figure 0) is missing (rows "
-                f"without one: {len(rows)}); expected whole control pairs. Score all rows of the dataset, or leave out "
-                "the questions without a visual: --protocol lmms-eval or vlmevalkit (in Python protocol)."
-            )
-
-    def check_judge(self) -> None:
-        """Check that the judge can be asked, and that options of asking matter."""
-        usual = usual_values(type(self.options))
-        usual["judge_seed"] = self.options.seed
-        if not self.asks:
-            why = "the verdicts are given, so nothing is judged"
-            check_effect(vars(self.options), ASKING, why, usual)
-            if not self.options.named([NOBODY]) and not self.options.named(RULES):
-                check_effect(vars(self.options), ["judge"], why, usual)
-        elif self.rule is not None:
-            why = f"{self.options.judge!r} gives the same verdicts each time and asks no model"
-            check_effect(vars(self.options), ASKING, why, usual)
-        else:
-            self.options.prepare(list(RULES))
-            self.check_questions()
-
-    def check_questions(self) -> None:
-        """Check that a language model can be told what was asked."""
-        without = [question for question in self.scored if not question.question.strip()]
-        if without:
-            raise ValueError(
-                f"{without[0].title} has no text in 'question' (rows without one: {len(without)}); a language model "
-                "needs the question. Pass the dataset's whole rows, or judge by 'rules'."
-            )
-
-    def check_effects(self) -> None:
-        """Refuse options about replies where none is read, an unused rule, and a diagnosis that is not made."""
-        options = vars(self.options)
-        usual = usual_values(type(self.options))
-        if not self.by_model and not self.given_as_texts:
-            why = "the verdicts are given as numbers, so no reply is read"
-            if self.asks:
-                why = f"{self.options.judge!r} asks no model"
-            check_effect(options, ["prompts", "reading"], why)
-        if self.rule is not None and not self.asks and self.options.bias != ANSWERS:
-            why = "the verdicts are given, and no yes is read from responses (bias='answers')"
-            check_effect(options, ["judge"], why, usual)
-        if not self.options.diagnoses:
-            why = (
-                f"the protocol {self.options.protocol!r} leaves out the questions without a visual, so it diagnoses "
-                "nothing"
-            )
-            check_effect(options, ["diagnosis"], why, {"diagnosis": SCRIPT})
-
-    # Verdicts
-
-    def read_answers(self) -> Ints | None:
-        """Return what a rule reads in the responses, [1, rows]; None if no rule needs to read them."""
-        if self.rule is None and self.bias != ANSWERS:
-            return None
-        answers = self.reader.read(self.texts, self.scored.questions)
-        warn_if_ours_differs(self.reader, answers, self.texts, self.scored.questions, self.layout)
-        return answers[np.newaxis]
-
-    def codes(self, kind: str, answers: Ints | None, needed: Bools) -> Ints:
-        """Return verdicts [repeats, rows], `UNREAD` where one is missing; what is not needed may be anything."""
+    def verdicts(self, kind: str, needed: Bools) -> OfKind:
+        """Return the verdicts of a kind, of which those that are needed [repeats, rows] are asked for."""
         if kind in self.scored.given:
-            codes = self.scored.given[kind].codes
-        elif self.rule is None or answers is None:
-            codes = self.ask(kind, needed)
-        elif kind == CORRECTNESS:
-            codes = correctness_of(answers[0], self.layout)[np.newaxis]
-        else:
-            codes = sameness_of(answers[0], self.layout)[np.newaxis]
-        if kind in self.asks or kind in self.given_as_texts:
-            is_needed, is_unread = np.broadcast_arrays(needed, codes == UNREAD)
-            self.is_missing.append(is_unread[is_needed])
-        return codes
+            return OfKind(self.scored.given[kind].codes)
+        if self.judges.by_model or self.answers is None:
+            return self.ask(kind, needed)
+        if kind == CORRECTNESS:
+            return OfKind(correctness_of(self.answers, self.layout)[np.newaxis])
+        return OfKind(sameness_of(self.answers, self.layout)[np.newaxis])
 
-    def ask(self, kind: str, needed: Bools) -> Ints:
-        """Ask a language model about the rows that need a verdict; return codes [repeats, rows], 0 for the others."""
+    def ask(self, kind: str, needed: Bools) -> OfKind:
+        """Ask a language model about each row whose verdict is needed in any repeat; others have the code 0."""
         rows = np.flatnonzero(needed.any(axis=0)).tolist()
         if not rows:
-            return np.zeros((1, len(self.scored)), dtype=np.int64)
+            return OfKind(np.zeros((1, len(self.scored)), dtype=np.int64))
+        reading = self.options.reading or asking.STRICT
         prompts = []
         for row in rows:
             fields = self.fields(kind, row)
-            prompts.append(
-                asking.ask(kind, fields, self.options.prompts_asked, self.options.reading or asking.STRICT)
-            )
+            prompts.append(asking.ask(kind, fields, self.options.prompts_asked, reading))
         collected = self.options.collect(prompts)
-        if kind == CORRECTNESS:
-            self.unread_replies = dict(zip(rows, collected.unread[0], strict=True))
         codes = np.zeros((len(collected.verdicts), len(self.scored)), dtype=np.int64)
-        for repeat, of_repeat in enumerate(collected.verdicts):
-            for row, word in zip(rows, of_repeat, strict=True):
+        for repeat, words in enumerate(collected.verdicts):
+            for row, word in zip(rows, words, strict=True):
                 codes[repeat, row] = UNREAD if word is None else asking.CODES[kind][word]
-        return codes
+        return OfKind(codes, dict(zip(rows, collected.unread[0], strict=True)))
 
     def fields(self, kind: str, row: int) -> dict[str, str]:
         """Return what a prompt for a kind of verdict says about a response."""
@@ -271,42 +197,17 @@ class Judging:
             fields["reference"] = "Yes." if question.yes else "No."
         return fields
 
-    # What a result says of them
 
-    def key(self, repeats: int) -> dict[str, Any]:
-        """Return who judged, and how, as in a signature."""
-        judge: Any = self.reader.key
-        drawn: Mapping[str, str] = {}
-        if self.by_model:
-            judge = [self.options.chat.key]
-            judge += self.options.key_of(self.options.prompts_asked)
-            drawn = self.options.drawn
-        key: dict[str, Any] = {"protocol": self.options.protocol}
-        for kind in (CORRECTNESS, SAME):
-            given = self.scored.given.get(kind)
-            key[kind] = judge if given is None else given.key
-        if not self.options.diagnoses:
-            key[SAME] = "no"
-        key["repeats"] = repeats
-        key.update(drawn)
-        key["bias"] = self.bias
-        if self.bias == ANSWERS:
-            key["bias"] = [ANSWERS, self.reader.key]
-        if self.options.diagnoses and self.options.diagnosis not in (None, SCRIPT):
-            key["diagnosis"] = self.options.diagnosis
-        return key
+def or_uncertain(codes: Ints) -> Ints:
+    """Return verdicts on correctness, uncertain where they cannot be read."""
+    return np.where(codes == UNREAD, UNCERTAIN, codes)
 
-    def share_missing(self) -> float | None:
-        """Return the share of needed verdicts that cannot be read; None if all were given as numbers."""
-        if not self.is_missing:
-            return None
-        missing = np.concatenate(self.is_missing)
-        if not len(missing):
-            return 0.0
-        return float(missing.mean())
 
-    def share_uncertain(self, codes: Ints) -> float | None:
-        """Return the share of responses that were read as uncertain; None if that was given."""
-        if CORRECTNESS in self.asks or CORRECTNESS in self.given_as_texts:
-            return float((codes == UNCERTAIN).mean())
+def share_of(flags: Sequence[Bools]) -> float | None:
+    """Return the share that is true, 0 of no values; None if there are no lists of values."""
+    if not flags:
         return None
+    values = np.concatenate(flags)
+    if not len(values):
+        return 0.0
+    return float(values.mean())

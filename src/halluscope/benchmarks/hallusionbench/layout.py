@@ -9,7 +9,7 @@ import numpy as np
 
 from halluscope.benchmarks.hallusionbench.data import CATEGORIES, EDITED, NO_VISUAL, Question
 from halluscope.benchmarks.hallusionbench.given import Given
-from halluscope.stats.tallies import Bools, Ints, numbers
+from halluscope.stats.tallies import Bools, Ints, numbers, rows_by
 
 # Whose counting rules are used: the values of the option `protocol`
 OFFICIAL = "official"
@@ -33,14 +33,14 @@ class Layout:
 
     def __init__(self, questions: Sequence[Question]) -> None:
         visual_input = np.array([question.visual_input for question in questions])
-        category = np.array([question.category for question in questions])
-        group = np.array([question.group for question in questions])
+        category = [question.category for question in questions]
+        group = [question.group for question in questions]
 
         # Whether yes is the right answer
         self.yes: Bools = np.array([question.yes for question in questions])
         self.no_visual: Bools = visual_input == NO_VISUAL
         self.edited: Bools = visual_input == EDITED
-        self.supplement: Bools = category == "VS"
+        self.supplement: Bools = np.array(category) == "VS"
 
         # The number of its control pair, of its figure, and of its set. Rows without a visual share a figure's number,
         # which is not counted.
@@ -52,14 +52,8 @@ class Layout:
         self.control: Ints = controls_of(questions)
 
         # Its rows by category (those that occur), and by category and subcategory, such as "VD/ocr"
-        self.categories: dict[str, Bools] = {}
-        for name in CATEGORIES:
-            if name in category:
-                self.categories[name] = category == name
-        self.groups: dict[str, Bools] = {}
-        for name in group.tolist():
-            if name not in self.groups:
-                self.groups[name] = group == name
+        self.categories = rows_by(category, CATEGORIES)
+        self.groups = rows_by(group, dict.fromkeys(group))
 
 
 def controls_of(questions: Sequence[Question]) -> Ints:

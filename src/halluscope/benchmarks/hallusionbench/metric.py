@@ -12,7 +12,7 @@ from halluscope.benchmarks.hallusionbench.counting import adds_of, expected_by_c
 from halluscope.benchmarks.hallusionbench.data import QUESTIONS, Question
 from halluscope.benchmarks.hallusionbench.diagnosis import FAILURES
 from halluscope.benchmarks.hallusionbench.given import Given, ReadReply, given
-from halluscope.benchmarks.hallusionbench.judging import Judgement, Judging
+from halluscope.benchmarks.hallusionbench.judging import Judgement, judge
 from halluscope.benchmarks.hallusionbench.layout import (
     LMMS_EVAL,
     OFFICIAL,
@@ -167,7 +167,7 @@ image (visual illusion)?
 
     def read(self, texts: Sequence[str], rows: Scored, options: HallusionBenchOptions) -> Judgement:
         warn_of_a_part(len(rows), QUESTIONS_OF_PROTOCOL[options.protocol])
-        return Judging(texts, rows, options).judge()
+        return judge(texts, rows, options)
 
     def adds(self, values: Mapping[str, Floats]) -> dict[str, Adds]:
         """Return what people's marks add."""
@@ -183,9 +183,10 @@ image (visual illusion)?
             for name, adds in adds_of(rows.layout, verdicts).items():
                 by_repeat.setdefault(name, []).append(by_cluster(adds, every, cluster))
             by_repeat.setdefault(MEAN_WORDS, []).append(words)
-        in_order = [name for name in self.scores if name in by_repeat]
-        in_order += [name for name in by_repeat if name not in self.scores]
-        return Tables({name: np.stack(by_repeat[name], axis=1) for name in in_order})
+        # a result has the declared scores first, in their order
+        names = [name for name in self.scores if name in by_repeat]
+        names += [name for name in by_repeat if name not in self.scores]
+        return Tables({name: np.stack(by_repeat[name], axis=1) for name in names})
 
     # What else a result holds
 

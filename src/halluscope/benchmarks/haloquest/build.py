@@ -2,11 +2,24 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+
+from datasets import Image, List, Value
 
 from halluscope.benchmarks.haloquest.data import QUESTIONS, Question, groups_of
 from halluscope.building.command import Builder
 from halluscope.building.output import Order
+
+COLUMNS = {
+    "id": Value("int64"),
+    "file_name": Value("string"),
+    "image": Image(),
+    "image_type": Value("string"),
+    "type": Value("string"),
+    "question": Value("string"),
+    "answers": List(Value("string")),
+    "stated": Value("string"),
+    "url": Value("string"),
+}
 
 
 def counts(rows: Sequence[Question]) -> dict[str, int]:
@@ -26,24 +39,8 @@ def counts(rows: Sequence[Question]) -> dict[str, int]:
     return numbers
 
 
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    from datasets import Image, List, Value
-
-    columns = {"id": Value("int64"), "file_name": Value("string")}
-    if with_image:
-        columns["image"] = Image()
-    for name in ("image_type", "type", "question"):
-        columns[name] = Value("string")
-    columns["answers"] = List(Value("string"))
-    columns["stated"] = Value("string")
-    columns["url"] = Value("string")
-    return columns
-
-
 def make(order: Order) -> Path:
-    """Build haloquest."""
-    return order.build_rows(QUESTIONS.read_upstream, image_of, features, counts)
+    return order.build_rows(QUESTIONS.read_upstream, image_of, COLUMNS, counts)
 
 
 def image_of(row: Question) -> str:

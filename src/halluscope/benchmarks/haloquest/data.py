@@ -15,9 +15,9 @@ TYPES = ("false premises", "visual challenge", "insufficient context")
 
 BETWEEN_ANSWERS = ";"  # in the authors' file
 
-# The column of ids: it has no name in the authors' file, for which pandas puts another, and its own index without one
-# before it; the last that a row has counts
-UNNAMED = ("", "Unnamed: 0")
+# What the column of ids may be called: it has no name in the authors' file, for which pandas puts another, and its own
+# index without one before it; the last that a row has counts
+NAMES_OF_ID = ("", "Unnamed: 0")
 
 RIGHT_ANSWERS = "at least one right answer, each a text"
 
@@ -51,7 +51,7 @@ class Questions(Rows[Question]):
 
     def renamed(self, row: Mapping[str, Any]) -> dict[str, Any]:
         values = super().renamed(row)
-        for name in UNNAMED:
+        for name in NAMES_OF_ID:
             if name in row:
                 values["id"] = row[name]
         answers = values["answers"]
@@ -62,7 +62,7 @@ class Questions(Rows[Question]):
 
     def parse(self, row: Fields) -> Question:
         answers = row.words("answers", RIGHT_ANSWERS)
-        if not answers or not all(map(str.strip, answers)):
+        if not answers or not all(answer.strip() for answer in answers):
             raise row.wrong("answers", RIGHT_ANSWERS)
         return Question(
             id=row.whole("id"),
@@ -98,13 +98,10 @@ def groups_of(rows: Sequence[Question]) -> dict[str, Bools]:
     """Return which rows are of each type of image, of each type of question, and of both."""
     image_types = np.array([row.image_type for row in rows])
     types = np.array([row.type for row in rows])
-    groups: dict[str, Bools] = {}
-    for image_type in IMAGE_TYPES:
-        groups[image_type] = image_types == image_type
-    for type_ in TYPES:
-        groups[type_.replace(" ", "_")] = types == type_
-    for image_type in IMAGE_TYPES:
-        for type_ in TYPES:
-            is_both = (image_types == image_type) & (types == type_)
-            groups[f"{image_type}/{type_.replace(' ', '_')}"] = is_both
+    of_image_types: dict[str, Bools] = {name: image_types == name for name in IMAGE_TYPES}
+    of_types: dict[str, Bools] = {name.replace(" ", "_"): types == name for name in TYPES}
+    groups = of_image_types | of_types
+    for image_type, is_of_image_type in of_image_types.items():
+        for type_, is_of_type in of_types.items():
+            groups[f"{image_type}/{type_}"] = is_of_image_type & is_of_type
     return groups

@@ -44,7 +44,7 @@ NUMBER = re.compile(rf"(\d{{1,{MOST_DIGITS}}})(?!{GOES_ON})(.*)")
 OFFICIAL_CLAIMS = re.compile(r"Extra Contradictory Claims: ?(\d+)(.*)")
 
 # A verdict in a response
-HELD = re.compile(r"\banswer\b[^\w\n]*:[^\w\n]*(?:in)?correct\b|\bextra contradictory claims\b")
+HOLDS_VERDICT = re.compile(r"\banswer\b[^\w\n]*:[^\w\n]*(?:in)?correct\b|\bextra contradictory claims\b")
 
 NO_ANSWER = "a reply must have one line such as 'Answer: Correct' or 'Answer: Incorrect'"
 NO_CLAIMS = "a reply must have one line such as 'Extra Contradictory Claims: 0'"
@@ -52,7 +52,7 @@ NO_CLAIMS = "a reply must have one line such as 'Extra Contradictory Claims: 0'"
 
 def refusal_of_words(reply: str, response: str = "") -> Refusal | None:
     """Return why a reply is not read strictly; None if it is."""
-    if HELD.search(guard.plain(response)):
+    if HOLDS_VERDICT.search(guard.plain(response)):
         return guard.HELD
     answers = ANSWER.findall(reply)
     if len(answers) != 1:

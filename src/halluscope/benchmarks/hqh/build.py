@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from datasets import Image, Value
+
 from halluscope.benchmarks.hqh.data import QUESTIONS, TYPES, Question
 from halluscope.building.command import Builder
 from halluscope.building.images import check_described
@@ -16,6 +18,18 @@ from halluscope.options import Option
 from halluscope.paths import path_of
 from halluscope.sanitize import short_repr
 from halluscope.validation import id_of
+
+COLUMNS = {
+    "id": Value("int64"),
+    "image_id": Value("int64"),
+    "image": Image(),
+    "question": Value("string"),
+    "answer": Value("string"),
+    "type": Value("string"),
+    "level": Value("string"),
+    "caption": Value("string"),
+    "details": Value("string"),
+}
 
 
 @dataclass(frozen=True)
@@ -39,18 +53,6 @@ def counts(rows: Sequence[Question]) -> dict[str, Any]:
     numbers["with_details"] = sum(row.details is not None for row in rows)
     numbers["questions_per_level"] = Counter(row.level for row in rows)
     return numbers
-
-
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    from datasets import Image, Value
-
-    columns: dict[str, Any] = {"id": Value("int64"), "image_id": Value("int64")}
-    if with_image:
-        columns["image"] = Image()
-    for name in ("question", "answer", "type", "level", "caption", "details"):
-        columns[name] = Value("string")
-    return columns
 
 
 def read_image_data(file: Readable) -> dict[int, ImageData]:
@@ -92,16 +94,13 @@ def with_image_data(rows: Sequence[Question], file: Readable) -> list[Question]:
 
 
 def make(order: Order, image_data: Path | None = None) -> Path:
-    """Build hqh."""
     out = order.target()
     sources = {"questions": order.fetch("questions")}
     rows = QUESTIONS.read_upstream(sources["questions"].path)
     if image_data is not None:
         sources["image_data"] = order.fetch("image_data", image_data, "--image-data")
         rows = with_image_data(rows, sources["image_data"].path)
-    return order.write_rows(
-        out, rows, image_of, columns=features(with_image=True), counts=counts(rows), sources=sources
-    )
+    return order.write_rows(out, rows, image_of, columns=COLUMNS, counts=counts(rows), sources=sources)
 
 
 def image_of(row: Question) -> str:

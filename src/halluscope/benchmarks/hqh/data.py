@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from halluscope.reading.fields import Fields
 from halluscope.reading.rows import Row, Rows
-from halluscope.stats.tallies import Bools
+from halluscope.stats.tallies import Bools, rows_by
 
 # The level of each type (section IV.A)
 LEVELS = {
@@ -73,13 +71,8 @@ QUESTIONS = Questions()
 
 def groups_of(rows: Sequence[Question]) -> dict[str, Bools]:
     """Return which rows are of each type and of each level that occurs."""
-    types = np.array([row.type for row in rows])
-    levels = np.array([row.level for row in rows])
-    groups: dict[str, Bools] = {}
-    for type_ in TYPES:
-        if type_ in types:
-            groups[GROUP_OF_TYPE.get(type_, type_)] = types == type_
-    for level in dict.fromkeys(LEVELS.values()):
-        if level in levels:
-            groups[level] = levels == level
+    groups = {}
+    for type_, is_in in rows_by([row.type for row in rows], TYPES).items():
+        groups[GROUP_OF_TYPE.get(type_, type_)] = is_in
+    groups.update(rows_by([row.level for row in rows], dict.fromkeys(LEVELS.values())))
     return groups

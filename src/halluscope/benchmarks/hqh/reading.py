@@ -39,7 +39,8 @@ class ClaimsPrompt(JsonPrompt):
         refusal = super().refusal(reply)
         if refusal is not None:
             return refusal
-        parts = json_object(reply) or {}
+        parts = json_object(reply)
+        assert parts is not None  # such a reply is refused above
         count = len(parts["evidence"])
         if parts["extra_claims"] != count:
             stated = short_repr(parts["extra_claims"])

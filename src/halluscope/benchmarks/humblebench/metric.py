@@ -20,7 +20,7 @@ from halluscope.options import option, takes
 from halluscope.stats.counts import Tables
 from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import defined_mean, ratio
-from halluscope.stats.tallies import Bools
+from halluscope.stats.tallies import Bools, rows_by
 from halluscope.validation import paired
 
 NONE_OF_THEM = "E"  # the letter of "none of the above"
@@ -121,12 +121,8 @@ is read as a letter by a rule.
     recalls = ("recall/A", "recall/B", "recall/C", "recall/D", "recall/E")
 
     def groups(self, rows: Sequence[Question]) -> dict[str, Bools]:
-        types = np.array([row.type for row in rows])
-        groups = {}
-        for name in TYPES:
-            if name in types:
-                groups[name.lower()] = types == name
-        return groups
+        types = rows_by([row.type for row in rows], TYPES)
+        return {name.lower(): is_in for name, is_in in types.items()}
 
     def cluster_of(self, row: Question) -> str | int:
         if row.file_name is None:

@@ -4,7 +4,6 @@ A judge reads what people wrote about the image, and rates GPT-4's answer and th
 the sum of the responses' ratings in percent of the sum of GPT-4's.
 """
 
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,19 +15,16 @@ import numpy as np
 from halluscope.benchmark import Column, Dataset, Judges, Part, Preset, Score
 from halluscope.benchmarks.llava_bench import reading
 from halluscope.benchmarks.llava_bench.data import CATEGORIES, QUESTIONS, Question, are_all_questions
-from halluscope.benchmarks.llava_bench.reading import (
-    HIGHEST,
-    LOWEST,
-    MODEL,
+from halluscope.benchmarks.llava_bench.orders import (
     MODEL_GAIN,
-    PROMPTS,
-    REFERENCE,
     REFERENCE_GAIN,
-    of_both_orders,
-    plain_rating,
-    turned,
+    gain_of,
+    of_each_row,
+    scores_by_order,
+    turned_prompt,
 )
-from halluscope.files.opening import json_rows
+from halluscope.benchmarks.llava_bench.reading import HIGHEST, LOWEST, MODEL, PROMPTS, REFERENCE
+from halluscope.benchmarks.llava_bench.reviews import check_reviewed, plain_rating, row_of_review
 from halluscope.judged import AUTHORS, OURS, PART, Adds, Judged, JudgedOptions, Readings, name_of
 from halluscope.judging.options import ASKING, given_verdicts_option, judge_option, max_tokens_option
 from halluscope.judging.prompts import Collected
@@ -38,11 +34,9 @@ from halluscope.metric import Scores
 from halluscope.options import check_effect, option, takes
 from halluscope.paths import path_of
 from halluscope.responses.lengths import MEAN_WORDS
-from halluscope.sanitize import short_repr
-from halluscope.stats.beta import student_quantile
 from halluscope.stats.intervals import AMOUNT, Counts, Range
 from halluscope.stats.ratios import Floats, ratio
-from halluscope.stats.tallies import Bools
+from halluscope.stats.tallies import Bools, rows_by
 from halluscope.validation import paired
 
 SCORE = "score"
@@ -229,19 +223,11 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
         if not options.both_orders:
             return super()._replies(prompt, texts, rows, options)
         specs = []
-        for in_order in (prompt, turned(prompt)):
+        for prompt_in_order in (prompt, turned_prompt(prompt)):
             for row, text in zip(rows, texts, strict=True):
-                specs.append(in_order.ask(self.fields(row), text))
-        in_each_order = options.collect(specs)
-        verdicts = []
-        unread = []
-        for of_repeat in in_each_order.verdicts:
-            pairs = zip(of_repeat[: len(rows)], of_repeat[len(rows) :], strict=True)
-            verdicts.append([of_both_orders(*pair) for pair in pairs])
-        for replies in in_each_order.unread:
-            either = zip(replies[: len(rows)], replies[len(rows) :], strict=True)
-            unread.append([usual or other for usual, other in either])
-        return Collected(verdicts, unread)
+                specs.append(prompt_in_order.ask(self.fields(row), text))
+        collected = options.collect(specs)
+        return of_each_row(collected, len(rows))
 
     def check_rows(self, rows: Sequence[Question]) -> None:
         for number, row in enumerate(rows):
@@ -256,18 +242,7 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
         return {"context": row.context, "question": row.question, "reference": row.answer}
 
     def given_row(self, row: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-        """Return a row by our names; a review of the authors' script has a number of its own as `id`."""
-        rating = plain_rating(row)
-        if not isinstance(rating, Mapping):
-            raise ValueError(
-                f"{where}: tuple is {short_repr(row['tuple'])}; expected two ratings, of GPT-4's answer and of the "
-                "response."
-            )
-        values = dict(row)
-        values.update(rating)
-        if "question_id" in row:
-            values["id"] = row["question_id"]
-        return values
+        return row_of_review(row, where)
 
     def known(self, questions: Sequence[str]) -> Part | None:
         """Say of which dataset some questions are; None if they are not LLaVA-Bench's, or not all of them."""
@@ -285,8 +260,7 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
         }
 
     def groups(self, rows: Sequence[Question]) -> dict[str, Bools]:
-        categories = np.array([row.category for row in rows])
-        return {name: categories == name for name in CATEGORIES if name in categories}
+        return rows_by([row.category for row in rows], CATEGORIES)
 
     def by_repeat(self, sums: Counts) -> Scores:
         scores = {}
@@ -307,7 +281,9 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
     ) -> dict[str, Any]:
         facts = super().facts(rows, readings, total, options)
         if options.both_orders:
-            facts[ORDER] = order_of(readings.verdicts.values, options)
+            values = readings.verdicts.values
+            level = options.level if options.bootstrap else None
+            facts[ORDER] = gain_of(values, level) | scores_by_order(values)
         return facts
 
     def warn(
@@ -351,67 +327,6 @@ def warn_of_low(values: Mapping[str, Floats]) -> None:
             "write -1 and -1.",
             stacklevel=4,
         )
-
-
-def order_of(values: Mapping[str, Floats], options: LLaVABenchOptions) -> dict[str, float]:
-    """Return what the order of the answers moves, by ratings in both orders [repeats, rows].
-
-    Returns:
-        `gain`, the points that an answer gains from coming first, with `low` and `high` if the options ask for
-        intervals and not all questions have the same gain; `usual` and `turned`, the score with GPT-4's answer first,
-        and with the response first: each the mean of the repeats' scores, as the score itself is.
-    """
-    gains = (values[REFERENCE_GAIN] + values[MODEL_GAIN]) / 2
-    is_rated = ~np.isnan(gains)
-    rows = is_rated.any(axis=0)
-    gain = ratio(np.where(is_rated, gains, 0)[:, rows].sum(axis=0), is_rated[:, rows].sum(axis=0))
-    count = len(gain)
-    order = {"gain": float(ratio(gain.sum(), count))}
-    if options.bootstrap and count > 1 and np.ptp(gain) > 0:
-        reach = student_quantile(options.level, count - 1) * float(gain.std(ddof=1)) / math.sqrt(count)
-        order["low"] = order["gain"] - reach
-        order["high"] = order["gain"] + reach
-    # in the usual order GPT-4's answer comes first
-    for name, half in (("usual", 0.5), ("turned", -0.5)):
-        model = values[MODEL] - half * values[MODEL_GAIN]
-        reference = values[REFERENCE] + half * values[REFERENCE_GAIN]
-        by_repeat = 100 * ratio(np.nansum(model, axis=1), np.nansum(reference, axis=1))
-        order[name] = float(by_repeat.mean())
-    return order
-
-
-def check_reviewed(file: Path, responses: str, answers: Mapping[int, str]) -> None:
-    """Check that a file's reviews are of these responses, where both say which they are; warn where they do not.
-
-    Args:
-        responses: the name of the responses.
-        answers: what they are called in their file, by their questions' ids.
-    """
-    reviews = 0
-    checked = 0
-    for where, review in json_rows(file):
-        if not isinstance(review, Mapping) or "question_id" not in review:
-            continue
-        reviews += 1
-        expected = answers.get(review["question_id"])
-        if expected is None or "answer2_id" not in review:
-            continue
-        checked += 1
-        if review["answer2_id"] != expected:
-            raise ValueError(
-                f"{where}: answer2_id is {short_repr(review['answer2_id'])}, but the answer_id of {responses} is "
-                f"{short_repr(expected)} there: these are ratings of other responses. Name the reviews of "
-                f"{responses}: one file of --ratings for each of --responses, in the same order."
-            )
-    if checked == reviews:
-        return
-    why = f"{reviews - checked:,} of the {reviews:,} reviews have no answer2_id"
-    if not answers:
-        why = "the responses have no answer_id"
-    warnings.warn(
-        f"{responses}: {why}, so it is not checked that these responses are rated in {file}, and not another model's.",
-        stacklevel=2,
-    )
 
 
 METRIC = LLaVABench()

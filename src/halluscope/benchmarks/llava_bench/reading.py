@@ -22,7 +22,6 @@ from halluscope.judging.verdict_prompts import (
     JsonPrompt,
     PinnedPrompt,
     Verdict,
-    VerdictPrompt,
     WordPrompt,
     beside,
 )
@@ -39,8 +38,8 @@ MODEL = "model"
 NUMBER = r"(\d+(?:\.\d+)?)"
 PAIR = re.compile(rf"\s*{NUMBER}(?:\s*,\s*|\s+){NUMBER}\s*")
 
-# Two numbers on a line of a response, or after a word that OPERA's judge rates
-HELD = re.compile(rf"^{PAIR.pattern}$", re.MULTILINE)
+# Two ratings on a line of a response
+HOLDS_RATINGS = re.compile(rf"^{PAIR.pattern}$", re.MULTILINE)
 
 NO_PAIR = "the first line of a reply must be two ratings from 1 to 10, and nothing else"
 NO_ASPECT = "a reply must have one line such as 'Accuracy: 7 8', with two ratings from 1 to 10"
@@ -107,7 +106,7 @@ def with_reason(ratings: str, reply: str) -> Verdict | None:
 
 def refusal_of_words(reply: str, response: str = "") -> Refusal | None:
     """Return why a reply to the authors' prompt is not read; None if it is."""
-    if HELD.search(guard.plain(response)):
+    if HOLDS_RATINGS.search(guard.plain(response)):
         return guard.HELD
     if pair_in(first_line(reply)) is None:
         return Refusal(NO_PAIR, f"it is {short_repr(first_line(reply), 80)}")
@@ -148,58 +147,6 @@ def read_object(parts: Mapping[str, Any]) -> Verdict:
     return Verdict(numbers, {"reason": encodable(parts["reason"])})
 
 
-# How many points each answer gains from coming first, where a judge is asked in both orders
-REFERENCE_GAIN = "reference_gain"
-MODEL_GAIN = "model_gain"
-
-
-def turned(prompt: VerdictPrompt) -> VerdictPrompt:
-    """Return a prompt with the response as the first answer, and GPT-4's as the second."""
-    if isinstance(prompt, JsonPrompt):
-        read = prompt.verdict
-        return replace(
-            prompt,
-            template=with_answers_turned(prompt.template),
-            verdict=lambda parts: with_ratings_turned(read(parts)),
-        )
-    assert isinstance(prompt, WordPrompt)
-    read_reply = prompt.reader
-
-    def reader(reply: str, response: str) -> Verdict | None:
-        verdict = read_reply(reply, response)
-        return verdict and with_ratings_turned(verdict)
-
-    return replace(prompt, template=with_answers_turned(prompt.template), reader=reader)
-
-
-def with_answers_turned(template: str) -> str:
-    """Exchange the places of both answers.
-
-    >>> with_answers_turned("1: {reference} 2: {answer}")
-    '1: {answer} 2: {reference}'
-    """
-    parts = [part.replace("{answer}", "{reference}") for part in template.split("{reference}")]
-    return "{answer}".join(parts)
-
-
-def with_ratings_turned(verdict: Verdict) -> Verdict:
-    """Return a verdict whose first rating was that of the response."""
-    numbers = {REFERENCE: verdict.numbers[MODEL], MODEL: verdict.numbers[REFERENCE]}
-    return Verdict(numbers, verdict.notes)
-
-
-def of_both_orders(usual: Verdict | None, turned: Verdict | None) -> Verdict | None:
-    """Return the means of both orders' ratings, and what each answer gains from coming first; None without both."""
-    if usual is None or turned is None:
-        return None
-    numbers = {}
-    for name in (REFERENCE, MODEL):
-        numbers[name] = (usual.numbers[name] + turned.numbers[name]) / 2
-    numbers[REFERENCE_GAIN] = usual.numbers[REFERENCE] - turned.numbers[REFERENCE]
-    numbers[MODEL_GAIN] = turned.numbers[MODEL] - usual.numbers[MODEL]
-    return Verdict(numbers, usual.notes)
-
-
 def load_rule(path: str | Path) -> str:
     """Read the authors' prompt from their rule.json.
 
@@ -208,14 +155,12 @@ def load_rule(path: str | Path) -> str:
     """
     file = path_of(path)
     rules = read_json(file)
-    prompts = []
+    if not isinstance(rules, Mapping):
+        rules = {}
+    prompt = None
     for name in RULES:
-        rule = None
-        if isinstance(rules, Mapping):
-            rule = rules.get(name)
-        prompt = None
-        if isinstance(rule, Mapping):
-            prompt = rule.get("prompt")
+        rule = rules.get(name)
+        prompt = rule.get("prompt") if isinstance(rule, Mapping) else None
         if not isinstance(prompt, str):
             raise ValueError(
                 f"{file} has no prompt {name}: it is {short_repr(rule)}; expected LLaVA's rule.json ({RULE_URL})."
@@ -226,8 +171,7 @@ def load_rule(path: str | Path) -> str:
                 f"{file}: the prompt {name} is not the authors': its sha256 is {digest}, expected {RULE_SHA256}. Get "
                 f"LLaVA's rule.json ({RULE_URL}), or leave prompts='authors' (--prompts authors) out."
             )
-        prompts.append(prompt)
-    return prompts[0]
+    return str(prompt)  # the same for all of them
 
 
 RATING = {"type": "integer", "enum": list(range(LOWEST, HIGHEST + 1))}
@@ -259,24 +203,3 @@ PROMPTS = {  # by the values of the option `prompts`
     "opera-accuracy": WordPrompt("opera-accuracy-1", "", ACCURACY.read, ACCURACY.refusal),
     "opera-detailedness": WordPrompt("opera-detailedness-1", "", DETAILEDNESS.read, DETAILEDNESS.refusal),
 }
-
-
-def plain_rating(rating: Any) -> Any:
-    """Return a rating by our names: a pair, or a line of the authors' review files, may state it too.
-
-    The authors' script writes the pair -1, -1 for a reply that it cannot read.
-
-    >>> plain_rating([7, 9]), plain_rating({"tuple": [-1, -1]}), plain_rating({"content": "7 9"})
-    ({'reference': 7, 'model': 9}, {'reference': None, 'model': None}, {'reply': '7 9'})
-    """
-    if isinstance(rating, Mapping):
-        if "tuple" in rating:
-            return plain_rating(rating["tuple"])
-        if "content" in rating:
-            return {"reply": rating["content"]}
-        return rating
-    if not isinstance(rating, list | tuple) or len(rating) != 2:
-        return rating
-    if list(rating) == [-1, -1]:
-        return {REFERENCE: None, MODEL: None}
-    return {REFERENCE: rating[0], MODEL: rating[1]}

@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+
+from datasets import Image, Value
 
 from halluscope.benchmarks.mme.data import QUESTIONS, SUBTASKS, Question
 from halluscope.building.command import Builder
@@ -16,6 +17,15 @@ FILE = "mme_benchmark.jsonl"
 # Where an image may stand in its subtask's folder, and how its name may end in other people's copies
 FOLDERS = ("", "images/")
 ENDINGS = (".jpg", ".png")
+
+COLUMNS = {
+    "id": Value("string"),
+    "subtask": Value("string"),
+    "file_name": Value("string"),
+    "image": Image(),
+    "question": Value("string"),
+    "answer": Value("string"),
+}
 
 
 def counts(rows: Sequence[Question]) -> dict[str, int]:
@@ -33,22 +43,7 @@ def counts(rows: Sequence[Question]) -> dict[str, int]:
     return numbers
 
 
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    from datasets import Image, Value
-
-    columns = {}
-    for name in ("id", "subtask", "file_name"):
-        columns[name] = Value("string")
-    if with_image:
-        columns["image"] = Image()
-    for name in ("question", "answer"):
-        columns[name] = Value("string")
-    return columns
-
-
 def make(order: Order) -> Path:
-    """Build mme."""
     out = order.target()
     sources: dict[str, Fetched] = {}
     if is_folder_of_texts(order.source):
@@ -66,7 +61,7 @@ def make(order: Order) -> Path:
         out,
         rows,
         image_of,
-        columns=features(with_image=True),
+        columns=COLUMNS,
         counts=counts(rows),
         sources=sources,
         exact=True,

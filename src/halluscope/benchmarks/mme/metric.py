@@ -32,7 +32,7 @@ from halluscope.sanitize import short_repr
 from halluscope.stats.counts import Tables
 from halluscope.stats.intervals import Counts, Range
 from halluscope.stats.ratios import Floats, ratio
-from halluscope.stats.tallies import Bools, numbers
+from halluscope.stats.tallies import Bools, numbers, rows_by
 from halluscope.validation import paired
 
 # The sums of subtasks' scores
@@ -191,12 +191,7 @@ existence, count, position and color.
         return {"id": row.id, "subtask": row.subtask}
 
     def groups(self, rows: Sequence[Question]) -> dict[str, Bools]:
-        subtask_of = np.array([row.subtask for row in rows])
-        groups = {}
-        for subtask in SUBTASKS:
-            if subtask in subtask_of:
-                groups[subtask] = subtask_of == subtask
-        return groups
+        return rows_by([row.subtask for row in rows], SUBTASKS)
 
     def known(self, questions: Sequence[str]) -> Part | None:
         """Say which subtasks some questions are of, and of which dataset, as a whole; None if they are not MME's."""

@@ -3,11 +3,25 @@
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+
+from datasets import Image, List, Value
 
 from halluscope.benchmarks.mmhal.data import QUESTIONS, TYPES, Question
 from halluscope.building.command import Builder
 from halluscope.building.output import Order
+
+COLUMNS = {
+    "id": Value("int64"),
+    "image_id": Value("string"),
+    "file_name": Value("string"),
+    "image": Image(),
+    "image_url": Value("string"),
+    "question": Value("string"),
+    "answer": Value("string"),
+    "type": Value("string"),
+    "topic": Value("string"),
+    "contents": List(Value("string")),
+}
 
 
 def counts(rows: Sequence[Question]) -> dict[str, int]:
@@ -21,22 +35,8 @@ def counts(rows: Sequence[Question]) -> dict[str, int]:
     return numbers
 
 
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    from datasets import Image, List, Value
-
-    columns = {"id": Value("int64"), "image_id": Value("string"), "file_name": Value("string")}
-    if with_image:
-        columns["image"] = Image()
-    for name in ("image_url", "question", "answer", "type", "topic"):
-        columns[name] = Value("string")
-    columns["contents"] = List(Value("string"))
-    return columns
-
-
 def make(order: Order) -> Path:
-    """Build mmhal."""
-    return order.build_rows(QUESTIONS.read_upstream, image_of, features, counts)
+    return order.build_rows(QUESTIONS.read_upstream, image_of, COLUMNS, counts)
 
 
 def image_of(row: Question) -> str | None:

@@ -19,7 +19,7 @@ from halluscope.judging.verdicts import Criterion
 from halluscope.options import option, takes
 from halluscope.stats.intervals import Range
 from halluscope.stats.ratios import Floats
-from halluscope.stats.tallies import Bools
+from halluscope.stats.tallies import Bools, rows_by
 from halluscope.validation import paired
 
 STRICT = "strict"
@@ -146,8 +146,7 @@ mean rating and the share of ratings below 3, which mean hallucination, over all
         }
 
     def groups(self, rows: Sequence[Question]) -> dict[str, Bools]:
-        types = np.array([row.type for row in rows])
-        return {name: types == name for name in TYPES if name in types}
+        return rows_by([row.type for row in rows], TYPES)
 
     def unreadable(self, values: Mapping[str, Floats]) -> Bools:
         """Return which responses have no readable rating, though the authors' script may give them one."""

@@ -32,14 +32,14 @@ REST_OF_RANGE = re.compile(
 )
 
 # A rating in a response, in whatever words
-HELD = re.compile(r"\brat(?:e|es|ed|ing)\b[^.\n]{0,30}?\d")
+HOLDS_RATING = re.compile(r"\brat(?:e|es|ed|ing)\b[^.\n]{0,30}?\d")
 
 NO_RATING = "a line of the reply must begin with its one and only rating, such as 'Rating: 3', from 0 to 6"
 
 
 def refusal_of_words(reply: str, response: str) -> Refusal | None:
     """Return why a reply to the authors' prompt is not read; None if it is."""
-    if HELD.search(guard.plain(response)):
+    if HOLDS_RATING.search(guard.plain(response)):
         return guard.HELD
     ratings = {match[1] for match in RATING.finditer(reply)}
     if len(ratings) != 1:

@@ -42,12 +42,13 @@ class MMHalReport(JudgedReport):
         """Say what the authors' script makes of replies that it cannot read, and of those that are missing."""
         repeats = int(keys_of(result["signature"])["repeats"])
         asked = result["questions"] * repeats
-        missing = 1 - result["counts"]["all"]["rated"] / asked
-        if not missing:
+        without_reply = 1 - result["counts"]["all"]["rated"] / asked
+        if not without_reply:
             return ", which count as 0, as in the authors' script"
+        with_reply = result["unreadable"] - without_reply
         return (
-            f"; {percent(result['unreadable'] - missing)} % have a reply and count as 0, as in the authors' script; "
-            f"{percent(missing)} % have none and count in no score"
+            f"; {percent(with_reply)} % have a reply and count as 0, as in the authors' script; "
+            f"{percent(without_reply)} % have none and count in no score"
         )
 
 

@@ -4,7 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+
+from datasets import Image as ImageFeature
+from datasets import List, Value
 
 from halluscope import vocabularies
 from halluscope.benchmarks.object_halbench.data import IMAGES, Image, file_name_of
@@ -31,28 +33,21 @@ IMAGES_SHA256 = "3425d5cadce5"  # the first digits
 INSTANCES = "instances_val2014.json"
 CAPTIONS = "captions_val2014.json"
 
+COLUMNS = {
+    "image_id": Value("int64"),
+    "image": ImageFeature(),
+    "file_name": Value("string"),
+    "question": Value("string"),
+    "objects": List(Value("string")),
+}
+
 
 def counts(rows: Sequence[Image]) -> dict[str, int]:
     """Return the counts that the dataset's spec states."""
     return {"images": len(rows), "prompts": len({row.question for row in rows})}
 
 
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    from datasets import Image as ImageFeature
-    from datasets import List, Value
-
-    columns: dict[str, Any] = {"image_id": Value("int64")}
-    if with_image:
-        columns["image"] = ImageFeature()
-    columns["file_name"] = Value("string")
-    columns["question"] = Value("string")
-    columns["objects"] = List(Value("string"))
-    return columns
-
-
 def make(order: Order, objects: Path | None = None, synonyms: Path | None = None) -> Path:
-    """Build object_halbench."""
     if objects is None:
         raise BuildError(
             "--objects is missing; expected CHAIR's cache as JSON (image id -> the objects in it), or the folder of "
@@ -72,7 +67,7 @@ def make(order: Order, objects: Path | None = None, synonyms: Path | None = None
         out,
         images,
         image_of,
-        columns=features(with_image=True),
+        columns=COLUMNS,
         counts=counts(images),
         sources={"questions": questions, "objects": fetched_objects(objects)},
     )

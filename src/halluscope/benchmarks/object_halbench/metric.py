@@ -14,10 +14,17 @@ import numpy as np
 from halluscope import vocabularies
 from halluscope.benchmark import Column, Dataset, Judges, Part, Preset, Score
 from halluscope.benchmarks.object_halbench import reading
+from halluscope.benchmarks.object_halbench.counting import (
+    FALSE,
+    FOUND,
+    MENTIONS,
+    PRESENT,
+    counts_of,
+    shown_mentions,
+)
 from halluscope.benchmarks.object_halbench.data import IMAGES, Image, are_prompts, read_names
-from halluscope.benchmarks.object_halbench.names import Mentions, NameReader
+from halluscope.benchmarks.object_halbench.names import NameReader, OfResponses, names_in, words_in
 from halluscope.benchmarks.object_halbench.reading import FEW_WORDS, NAMES, PROMPTS
-from halluscope.cores import map_texts
 from halluscope.judged import AUTHORS, OURS, PART, Adds, Judged, JudgedOptions
 from halluscope.judged import Readings as JudgedReadings
 from halluscope.judging.options import GIVEN, judge_option, max_tokens_option
@@ -27,25 +34,19 @@ from halluscope.judging.verdicts import Judged as Verdicts
 from halluscope.mentions import synonyms
 from halluscope.mentions.nothing_named import warn_if_nothing_is_named
 from halluscope.mentions.reading import CaptionReader
-from halluscope.mentions.synonyms import allow_other_option, check_allow_other
+from halluscope.mentions.synonyms import Synonyms, allow_other_option, check_allow_other
 from halluscope.metric import Scores
 from halluscope.options import check_effect, option, takes, usual_values
 from halluscope.paths import path_of
 from halluscope.reading.words import readers
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.sanitize import encodable
-from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats, ratio
+from halluscope.stats.row_order import warn_if_shuffled
 from halluscope.validation import listed, paired, texts, warn_of_a_part
 
 RULES = "rules"
-
-# What a verdict counts in a response
-MENTIONS = "mention_count"
-FALSE = "false_count"  # mentions of a class that is not in the image
-FOUND = "found_count"  # classes in the image that are mentioned
-PRESENT = "present_count"  # classes in the image
 
 # The published lists of synonyms, the default first
 LISTS = (synonyms.REFINED, synonyms.OFFICIAL)
@@ -113,10 +114,6 @@ class ObjectHalBenchOptions(JudgedOptions):
     @property
     def given(self) -> Sequence[Any] | None:
         return self.objects
-
-
-# What each response mentions; None for a response whose names are not known
-OfResponses = list[Mentions | None]
 
 
 @dataclass(frozen=True)
@@ -268,24 +265,44 @@ The headline is the share of descriptions with a hallucinated object, among thos
 
     def read(self, texts: Sequence[str], rows: Sequence[Image], options: ObjectHalBenchOptions) -> Readings:
         warn_of_a_part(len(rows), self.rows_published)
-        listed = synonyms.load(options.synonyms, options.allow_other_synonyms, LISTS)
-        words = readers.load(options.reader, readers.WORDS)
-        read_by = {"synonyms": listed.name}
+        synonym_list = synonyms.load(options.synonyms, options.allow_other_synonyms, LISTS)
         if options.given is None and options.named((RULES,)):
-            self.check_unasked(options, f"{RULES!r} gives the same verdicts each time and asks no model")
-            read_by["lemmas"] = words.version
-            mentions = words_in(texts, CaptionReader(listed.class_of, words.read))
-            verdicts = Verdicts(self.criteria, counts_of([mentions], rows), RULES)
-            return Readings(texts, verdicts, mentions, read_by)
+            return self.read_words(texts, rows, synonym_list, options)
+        return self.read_names(texts, rows, synonym_list, options)
+
+    def read_words(
+        self,
+        texts: Sequence[str],
+        rows: Sequence[Image],
+        synonym_list: Synonyms,
+        options: ObjectHalBenchOptions,
+    ) -> Readings:
+        """Read the words of responses; no model is asked."""
+        words = readers.load(options.reader, readers.WORDS)
+        self.check_unasked(options, f"{RULES!r} gives the same verdicts each time and asks no model")
+        mentions = words_in(texts, CaptionReader(synonym_list.class_of, words.read))
+        verdicts = Verdicts(self.criteria, counts_of([mentions], rows), RULES)
+        read_by = {"synonyms": synonym_list.name, "lemmas": words.version}
+        return Readings(texts, verdicts, mentions, read_by)
+
+    def read_names(
+        self,
+        texts: Sequence[str],
+        rows: Sequence[Image],
+        synonym_list: Synonyms,
+        options: ObjectHalBenchOptions,
+    ) -> Readings:
+        """Read the names of objects that the user gives, or that a language model lists."""
+        words = readers.load(options.reader, readers.WORDS)
         nouns = readers.load(options.reader, readers.NOUNS)
-        read_by["nouns"] = nouns.version
         if options.given is not None:
             named = self.given_names(options, len(rows))
         else:
             named = self.ask_names(texts, rows, options)
-        reader = NameReader.of(listed.class_of, words.read, nouns.read)
-        repeats = [read_names_of(names, reader) for names in named.repeats]
+        reader = NameReader.of(synonym_list.class_of, words.read, nouns.read)
+        repeats = [names_in(names, reader) for names in named.repeats]
         verdicts = Verdicts(self.criteria, counts_of(repeats, rows), named.key, named.drawn, named.notes)
+        read_by = {"synonyms": synonym_list.name, "nouns": nouns.version}
         return Readings(texts, verdicts, repeats[0], read_by)
 
     def check_unasked(self, options: ObjectHalBenchOptions, why: str) -> None:
@@ -433,57 +450,3 @@ def compute(predictions: Sequence[str], references: Sequence[Any], **options: An
     rows = IMAGES.read_all(references)
     vocabularies.load("coco").presence([list(row.objects) for row in rows])  # an unknown class is an error
     return METRIC.evaluate(responses, rows, METRIC.chosen(options))
-
-
-def words_in(responses: Sequence[str], reader: CaptionReader) -> OfResponses:
-    """Return what responses mention, word by word."""
-    mentions: OfResponses = []
-    for caption in map_texts(reader.read, responses):
-        mentions.append(Mentions(caption.words, caption.objects, caption.places))
-    return mentions
-
-
-def read_names_of(names: Sequence[Sequence[str] | None], reader: NameReader) -> OfResponses:
-    """Return what the names of each response mention."""
-    mentions: OfResponses = []
-    for of_response in names:
-        mentions.append(None if of_response is None else reader.read(of_response))
-    return mentions
-
-
-def counts_of(repeats: Sequence[OfResponses], rows: Sequence[Image]) -> dict[str, Floats]:
-    """Return what responses mention as counts: criterion -> [repeats, rows], NaN for a response that is not read."""
-    names = (MENTIONS, FALSE, FOUND, PRESENT)
-    counts = {name: np.full((len(repeats), len(rows)), np.nan) for name in names}
-    for repeat, of_responses in enumerate(repeats):
-        for number, (row, mentions) in enumerate(zip(rows, of_responses, strict=True)):
-            if mentions is None:
-                continue
-            present = set(row.objects)
-            is_false = [name not in present for name in mentions.objects]
-            counts[MENTIONS][repeat, number] = len(is_false)
-            counts[FALSE][repeat, number] = sum(is_false)
-            counts[FOUND][repeat, number] = len(present.intersection(mentions.objects))
-            counts[PRESENT][repeat, number] = len(present)
-    return counts
-
-
-def shown_mentions(mentions: Mentions | None, row: Image) -> dict[str, Any]:
-    """Return what a response mentions, for the table of questions; empty lists if it is not read."""
-    if mentions is None:
-        return {"mentions": [], "places": [], "found": [], "hallucinated": [], "missed": []}
-    present = set(row.objects)
-    found = []
-    hallucinated = []
-    for name in dict.fromkeys(mentions.objects):
-        if name in present:
-            found.append(name)
-        else:
-            hallucinated.append(name)
-    return {
-        "mentions": [list(mention) for mention in zip(mentions.words, mentions.objects, strict=True)],
-        "places": mentions.places,
-        "found": found,
-        "hallucinated": hallucinated,
-        "missed": sorted(present.difference(found)),
-    }

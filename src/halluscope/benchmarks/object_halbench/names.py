@@ -1,4 +1,4 @@
-"""From names of objects to COCO's classes, as the authors' script (eval_gpt_obj_halbench.py) takes them.
+"""From words and names of objects to COCO's classes; names as the authors' eval_gpt_obj_halbench.py takes them.
 
 Each name is read after "a". If it holds a double word of the list of synonyms, or one of CHAIR's, only that counts,
 otherwise its nouns do, and nouns side by side are one. The script reads names with spaCy's en_core_web_trf; this
@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from halluscope.cores import map_texts
 from halluscope.mentions.double_words import DOUBLE_WORDS
+from halluscope.mentions.reading import CaptionReader
 from halluscope.reading.words.tokens import Word, forms_of
 
 ARTICLE = "a "
@@ -24,6 +26,10 @@ class Mentions:
     words: list[str]  # those that stand for a class
     objects: list[str]  # the classes that they stand for
     places: list[list[int] | None]  # the words' [start, end] in the text, or None if unknown
+
+
+# What each response mentions; None for a response whose names are not known
+OfResponses = list[Mentions | None]
 
 
 @dataclass(frozen=True)
@@ -75,13 +81,13 @@ class NameReader:
 
     def double_words_in(self, words: Sequence[str]) -> list[str]:
         """Return the double words, from the left."""
-        found = []
+        doubles = []
         end = 0
         for place, pair in enumerate(pairwise(words)):
             if pair in self.double_words and place >= end:
-                found.append(self.double_words[pair])
+                doubles.append(self.double_words[pair])
                 end = place + 2
-        return found
+        return doubles
 
 
 def joined(nouns: Iterable[Word], text: str) -> list[str]:
@@ -99,3 +105,19 @@ def joined(nouns: Iterable[Word], text: str) -> list[str]:
             runs.append(noun.form)
         end = noun.end
     return runs
+
+
+def words_in(responses: Sequence[str], reader: CaptionReader) -> OfResponses:
+    """Return what responses mention, word by word."""
+    mentions: OfResponses = []
+    for caption in map_texts(reader.read, responses):
+        mentions.append(Mentions(caption.words, caption.objects, caption.places))
+    return mentions
+
+
+def names_in(names: Sequence[Sequence[str] | None], reader: NameReader) -> OfResponses:
+    """Return what the names of each response mention."""
+    mentions: OfResponses = []
+    for of_response in names:
+        mentions.append(None if of_response is None else reader.read(of_response))
+    return mentions

@@ -36,7 +36,7 @@ NO_LIST = Refusal("a reply, or its last line, must be a JSON list of names")
 FENCED = re.compile(r"```json\n(.*?)\n```", re.DOTALL)
 
 # How such a list begins, in a response
-HELD = re.compile(r"\[\s*[\"\]]|\(\)")
+HOLDS_LIST = re.compile(r"\[\s*[\"\]]|\(\)")
 
 
 def names_in(reply: str) -> list[str] | None:
@@ -69,14 +69,14 @@ def read_words(reply: str, response: str = "") -> Verdict | None:
     If the response itself holds such a list, no reply is read: the judge may have copied it.
     """
     names = names_in(reply)
-    if names is None or HELD.search(guard.plain(response)):
+    if names is None or HOLDS_LIST.search(guard.plain(response)):
         return None
     return Verdict({}, {NAMES: plain(names)})
 
 
 def refusal_of_words(reply: str, response: str = "") -> Refusal | None:
     """Return why a reply to the authors' prompt is not read; None if it is."""
-    if HELD.search(guard.plain(response)):
+    if HOLDS_LIST.search(guard.plain(response)):
         return guard.HELD
     if names_in(reply) is None:
         return NO_LIST

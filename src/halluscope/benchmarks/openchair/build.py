@@ -18,36 +18,34 @@ from halluscope.sanitize import short_repr
 
 CAPTION = IMAGES.upstream["true_caption"]
 
+COLUMNS = {
+    "image_id": Value("int64"),
+    "image": Image(),
+    "prompt": Value("string"),
+    "true_caption": Value("string"),
+}
+
 
 def counts(rows: Sequence[CaptionedImage]) -> dict[str, int]:
     """Return the counts that the dataset's spec states."""
     return {"images": len(rows), "captions": len({row.true_caption for row in rows})}
 
 
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    columns = {"image_id": Value("int64")}
-    if with_image:
-        columns["image"] = Image()
-    columns["prompt"] = Value("string")
-    columns["true_caption"] = Value("string")
-    return columns
-
-
 def make(order: Order) -> Path:
-    """Build openchair."""
     out = order.target()
     source = source_of(order)
     upstream = read_rows(str(order.source))
     where = f"--source {order.source}"
     names = list(upstream[0])
     if CAPTION not in names:
-        columns = ", ".join(short_repr(name) for name in names)
-        raise BuildError(f"{where} has the columns {columns}; expected OpenCHAIR's image and {CAPTION}.")
+        stated = ", ".join(short_repr(name) for name in names)
+        raise BuildError(f"{where} has the columns {stated}; expected OpenCHAIR's image and {CAPTION}.")
     rows = IMAGES.read_all(without_pictures(upstream), where)
     with_image = "image" in names
-    written = written_rows(rows, upstream, with_image, where)
-    table = Table(Features(features(with_image)), written)
+    columns = dict(COLUMNS)
+    if not with_image:
+        del columns["image"]
+    table = Table(Features(columns), written_rows(rows, upstream, with_image, where))
     return order.save(out, [table], counts(rows), {"captions": source})
 
 

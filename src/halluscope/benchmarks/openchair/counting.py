@@ -8,9 +8,9 @@ import numpy as np
 from halluscope.benchmarks.openchair.nouns import FIRST, Nouns
 from halluscope.benchmarks.openchair.votes import UNDECIDED, Votes
 from halluscope.judging.votes import NO, YES
-from halluscope.stats.correlation import with_words
 from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats, ratio
+from halluscope.stats.row_order import with_words
 from halluscope.stats.tallies import Bools, Ints
 
 # Names of counts: a caption's nouns by their labels

@@ -4,7 +4,7 @@ The concrete nouns of an LVLM's caption are found, and judges are asked for each
 of the image, judges read its right caption.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -37,9 +37,9 @@ from halluscope.reading.words.tokens import forms_of
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
-from halluscope.stats.correlation import MOST_ROWS, warn_if_shuffled
 from halluscope.stats.counts import Tables
 from halluscope.stats.intervals import Counts
+from halluscope.stats.row_order import MOST_ROWS, warn_if_shuffled
 from halluscope.validation import Id, ids, paired, texts
 
 # A noun's label -> the vote that the table of images shows; None if the noun is undecided
@@ -286,21 +286,27 @@ def compute(
         rows.image_ids = ids("image_ids", image_ids, len(responses), unique=True)
     if forms is not None:
         rows.form_of_each = texts("forms", forms, len(responses))
-    usual = usual_values(OpenChairOptions)
+    check_given(nouns, votes, options)
     if votes is not None:
-        if nouns is not None:
-            raise ValueError(
-                "votes and nouns are given; expected one of them, because votes already name their nouns."
-            )
-        check_effect(options, ["reader"], "votes name the nouns", usual)
-        asking = ["judges", "questions", "agreement"]
-        check_effect(options, asking, "votes are given, so nobody is asked", usual)
         rows.votes = read_votes(votes, len(responses))
     else:
         chosen.required(len(chosen.question_set.templates))  # an error comes before captions are read
+    return METRIC.evaluate(responses, rows, chosen)
+
+
+def check_given(nouns: Any, votes: Any, options: Mapping[str, Any]) -> None:
+    """Refuse options that cannot matter beside given nouns or votes, and both together."""
+    usual = usual_values(OpenChairOptions)
+    if nouns is not None and votes is not None:
+        raise ValueError(
+            "votes and nouns are given; expected one of them, because votes already name their nouns."
+        )
     if nouns is not None:
         check_effect(options, ["reader"], "nouns are given, so no caption is read", usual)
-    return METRIC.evaluate(responses, rows, chosen)
+    if votes is not None:
+        check_effect(options, ["reader"], "votes name the nouns", usual)
+        asking = ["judges", "questions", "agreement"]
+        check_effect(options, asking, "votes are given, so nobody is asked", usual)
 
 
 def right_captions(references: Sequence[Any]) -> list[str]:

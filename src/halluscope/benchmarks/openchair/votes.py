@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halluscope import limits
 from halluscope.benchmarks.openchair.nouns import Nouns
@@ -14,7 +15,7 @@ from halluscope.judging.questions import QuestionSet
 from halluscope.judging.votes import IGNORED, NO, OTHER, UNASKED, YES
 from halluscope.reading.words.tokens import Word, forms_of
 from halluscope.sanitize import short_repr
-from halluscope.stats.tallies import Ints
+from halluscope.stats.tallies import Bools, Ints
 from halluscope.validation import listed, texts, word
 from halluscope.vocabularies import Vocabulary
 
@@ -94,22 +95,29 @@ def ask_judges(
     vocabulary = vocabulary_of(forms)
     is_named = vocabulary.presence(forms)  # [captions, classes]
     poll = options.collect_votes(captions, is_named, vocabulary, question_set, only_present=True)
-    votes = poll.votes[is_named]  # codes [nouns, voters]
+    votes = poll.votes[is_named]  # codes [nouns, voters], of each caption's different nouns
     yes = np.count_nonzero(votes == YES, axis=1)
     no = np.count_nonzero(votes == NO, axis=1)
-    codes = voting.label(yes, no, poll.k)
-    caption_of, class_of = np.nonzero(is_named)
-    labels: list[dict[str, int]] = [{} for _ in captions]
-    for caption, column, code in zip(caption_of.tolist(), class_of.tolist(), codes.tolist(), strict=True):
-        labels[caption][vocabulary.classes[column]] = code
+    caption_of, _ = np.nonzero(is_named)
     return Votes(
-        labels,
+        labels_by_caption(voting.label(yes, no, poll.k), is_named, vocabulary.classes),
         judges=poll.judges,
         questions=poll.questions,
         agreement=f"{poll.k}of{votes.shape[1]}",
         unreadable=by_caption(np.count_nonzero(votes == OTHER, axis=1), caption_of, len(captions)),
         cast=by_caption(np.count_nonzero(votes != UNASKED, axis=1), caption_of, len(captions)),
     )
+
+
+def labels_by_caption(
+    labels: NDArray[np.int8], is_named: Bools, classes: Sequence[str]
+) -> list[dict[str, int]]:
+    """Return each caption's nouns with their labels, given those of the cells where one is named."""
+    label_of: list[dict[str, int]] = [{} for _ in is_named]
+    captions, columns = np.nonzero(is_named)
+    for caption, column, label in zip(captions.tolist(), columns.tolist(), labels.tolist(), strict=True):
+        label_of[caption][classes[column]] = label
+    return label_of
 
 
 def vocabulary_of(nouns: Sequence[Sequence[str]]) -> Vocabulary:

@@ -28,6 +28,7 @@ from halluscope.benchmarks.pope.rows import (
     SAMPLINGS,
     ObjectQuestion,
     load,
+    questions_about,
     read_official,
     unique_questions,
 )
@@ -35,7 +36,6 @@ from halluscope.building.command import Builder
 from halluscope.building.fetch import Fetched, sha256_of
 from halluscope.building.output import Order, Table
 from halluscope.errors import BuildError
-from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.options import Option, check_effect
 from halluscope.paths import path_of
 from halluscope.reading.coco import CocoTable, read_annotations
@@ -75,23 +75,25 @@ def draw(coco: CocoTable, images: int, objects: int, seed: int) -> list[ObjectQu
     qualified = qualified_images(presence, images, objects)
     rng = np.random.default_rng(seed)
     rows = sorted(rng.choice(qualified, images, replace=False).tolist())
-    present = {row: rng.permutation(np.flatnonzero(presence[row]))[:objects].tolist() for row in rows}
+    present = {}  # row -> the present classes that it is asked about
+    for row in rows:
+        present[row] = rng.permutation(np.flatnonzero(presence[row]))[:objects].tolist()
     occurrences = Occurrences(presence.sum(axis=0), presence.T.astype(np.int64) @ presence)
-    templates = QuestionSet("object", (OBJECT_QUESTION,), "")
-    texts = [question.text for question in templates.about(vocabularies.part_of(coco.classes))[0]]
+    question_about = questions_about(vocabularies.part_of(coco.classes))
     questions: list[ObjectQuestion] = []
     for sampling in SAMPLINGS:
-        number = 0
+        question_id = 0
         for row in rows:
             absent = np.flatnonzero(~presence[row])
             for kind, answer in classes_of_image(present[row], absent, sampling, occurrences, rng):
-                number += 1
+                question_id += 1
+                name = coco.classes[kind]
                 question = ObjectQuestion(
-                    question_id=number,
+                    question_id=question_id,
                     image_id=coco.image_ids[row],
                     file_name=coco.file_names[row],
-                    question=texts[kind],
-                    object=coco.classes[kind],
+                    question=question_about[name],
+                    object=name,
                     answer=answer,
                     sampling=sampling,
                 )
@@ -211,7 +213,6 @@ def make(
     objects: int = DRAW["objects"],
     seed: int = DRAW["seed"],
 ) -> Path:
-    """Build pope."""
     source = order.source
     if from_annotations is not None:
         if source is not None:
@@ -222,7 +223,8 @@ def make(
         check_no_config(configs)
         return make_new(order, from_annotations, images_count, objects, seed)
     drawn = {"images_count": images_count, "objects": objects, "seed": seed}
-    check_effect(drawn, drawn, "no new questions are made, which takes --from-annotations", usual=DRAW)
+    why = "no new questions are made, which takes --from-annotations"
+    check_effect(drawn, list(drawn), why, usual=DRAW)
     if source is not None and source.is_file():
         check_no_config(configs)
         return make_version(order, source)

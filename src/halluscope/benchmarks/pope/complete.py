@@ -16,12 +16,12 @@ from datasets import Features, Image, Value
 from numpy.typing import NDArray
 
 from halluscope import vocabularies
+from halluscope.benchmarks.pope.rows import questions_about
 from halluscope.building.build_info import STATS, compare, read_stats
 from halluscope.building.command import Builder
 from halluscope.building.fetch import Fetched, sha256_of
 from halluscope.building.output import GROUP_ROWS, Order, Table
 from halluscope.errors import BuildError
-from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.reading.datasets import home
 
 ROWS_AT_ONCE = 100_000
@@ -47,6 +47,10 @@ class Presence:
     image_ids: NDArray[np.int64]
     present: NDArray[np.bool_]  # [images, classes]
 
+    @property
+    def has_images(self) -> bool:
+        return "image" in self.stats["tables"][0]["columns"]
+
     def groups(self, *columns: str) -> Iterator[pa.Table]:
         """Yield these columns, a few rows at a time, with the bytes of images unchanged."""
         for file in self.files:
@@ -56,7 +60,6 @@ class Presence:
 
 
 def make(order: Order) -> Path:
-    """Build the dataset."""
     name = order.spec.built_from or ""
     folder = order.source or home(name)
     built = read(folder, name)
@@ -120,15 +123,13 @@ def counts(present: NDArray[np.bool_]) -> dict[str, int]:
 
 def tables(built: Presence, vocabulary: str) -> list[Table]:
     """Return the rows to write: the configs `questions` and `images`."""
-    templates = QuestionSet("object", (OBJECT_QUESTION,), "")
-    text_of = {}
-    for question in templates.about(vocabularies.load(vocabulary))[0]:
-        text_of[question.object] = question.text
+    text_of = questions_about(vocabularies.load(vocabulary))
     texts = [text_of[name] for name in built.classes]
     questions = grid(built.image_ids, built.classes, texts, built.present)
-    columns = {"image_id": Value("int64"), "image": Image(), "file_name": Value("string")}
-    if "image" not in built.stats["tables"][0]["columns"]:
-        del columns["image"]
+    columns = {"image_id": Value("int64")}
+    if built.has_images:
+        columns["image"] = Image()
+    columns["file_name"] = Value("string")
     return [
         Table(QUESTIONS, questions, "questions"),
         Table(Features(columns), built.groups(*columns), "images"),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from halluscope.benchmarks.pope.metric import CONVENTIONS, own_convention
+from halluscope.benchmarks.pope.counting import CONVENTIONS, own_convention
 from halluscope.benchmarks.pope.rows import SAMPLINGS
 from halluscope.reporting.report_items import (
     ABSENT,
@@ -91,7 +91,7 @@ def report(results: Named, *, every: bool = False, **_: Any) -> Report:
     if any("corrected" in result for _, result in results):
         header = list(HEADER)
         header.extend(("f1", "corrected f1", "moved", "rank", "corrected rank"))
-        parts.append(Table("corrected", header, list(correction(results)), left=3))
+        parts.append(Table("corrected", header, corrections(results), left=3))
     for name, result in results:
         label = f"{name}, {result['parser']}"
         parts.append(Notes([f"signature: {result['signature']}"], label))
@@ -127,29 +127,33 @@ def parts_shown(result: Values, only_pooled: bool) -> dict[str, Values]:
     return with_pooled(result)
 
 
-def correction(results: Named) -> Iterator[list[Cell]]:
-    """Yield each sampling's F1 and rank by POPE's own right answers and by the corrected ones.
-
-    The results that have a sampling are ranked among each other.
-    """
+def corrections(results: Named) -> list[list[Cell]]:
+    """Return rows with each sampling's F1 and rank, by POPE's own right answers and by the corrected ones."""
+    rows = []
     for part in (*SAMPLINGS, POOLED):
-        rows: list[list[Cell]] = []
-        before = []
-        after = []
-        for name, result in results:
-            own = with_pooled(result)
-            corrected = with_pooled(result["corrected"])
-            if part in own and part in corrected:
-                rows.append([name, result["parser"], part, corrected[part]["rows"]])
-                before.append(own[part]["f1"])
-                after.append(corrected[part]["f1"])
-        for number, row in enumerate(rows):
-            moved = None
-            if is_defined(before[number]) and is_defined(after[number]):
-                moved = after[number] - before[number]
-            row += [share(before[number]), share(after[number]), gap(moved, False)]
-            row += [rank(before, number), rank(after, number)]
-            yield row
+        rows += corrections_of(part, results)
+    return rows
+
+
+def corrections_of(part: str, results: Named) -> list[list[Cell]]:
+    """Return the rows about a sampling; the results that have it are ranked among each other."""
+    rows: list[list[Cell]] = []
+    before = []
+    after = []
+    for name, result in results:
+        own = with_pooled(result)
+        corrected = with_pooled(result["corrected"])
+        if part in own and part in corrected:
+            rows.append([name, result["parser"], part, corrected[part]["rows"]])
+            before.append(own[part]["f1"])
+            after.append(corrected[part]["f1"])
+    for row, f1_before, f1_after in zip(rows, before, after, strict=True):
+        moved = None
+        if is_defined(f1_before) and is_defined(f1_after):
+            moved = f1_after - f1_before
+        row += [share(f1_before), share(f1_after), gap(moved, False)]
+        row += [rank(f1_before, before), rank(f1_after, after)]
+    return rows
 
 
 def with_pooled(result: Values) -> dict[str, Values]:
@@ -159,12 +163,15 @@ def with_pooled(result: Values) -> dict[str, Values]:
     return parts
 
 
-def rank(values: Sequence[float | None], number: int) -> int | None:
-    """Return the rank of one of some values: 1 for the greatest, and for those equal to it; None if it is undefined."""
-    value = values[number]
+def rank(value: float | None, among: Sequence[float | None]) -> int | None:
+    """Return a value's rank: 1 for the greatest of all, and for those equal to it; None if it is undefined."""
     if not is_defined(value):
         return None
-    return 1 + sum(is_defined(other) and other > value for other in values)
+    greater = 0
+    for other in among:
+        if is_defined(other) and other > value:
+            greater += 1
+    return 1 + greater
 
 
 def items(rows: Sequence[Values], options: Values, voters: Any = None) -> Iterator[Item]:

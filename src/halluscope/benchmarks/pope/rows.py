@@ -9,25 +9,24 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.benchmark import Part
+from halluscope.benchmarks.pope import versions
+from halluscope.benchmarks.pope.versions import MISSPELT, PER_SAMPLING, first_line, plain
 from halluscope.errors import BuildError
 from halluscope.files.opening import SHEETS, Readable, ending, json_rows
-from halluscope.judging.questions import OBJECT_ASKED
+from halluscope.judging.questions import OBJECT_ASKED, OBJECT_QUESTION, QuestionSet
 from halluscope.reading import tables
 from halluscope.reading.datasets import Source, read_batches
 from halluscope.reading.fields import Fields
 from halluscope.reading.yes_no_labels import as_words
-from halluscope.responses.column_facts import plain_answer, plain_question
+from halluscope.responses.column_facts import plain_answer
 from halluscope.responses.names import only_one_in
 from halluscope.sanitize import short_repr
-from halluscope.vocabularies import read_toml
+from halluscope.vocabularies import Vocabulary
 
 SAMPLINGS = ("random", "popular", "adversarial")  # How POPE chooses the absent objects that it asks about
-PER_SAMPLING = 3000  # How many questions each of POPE's samplings has, with the ids 1 to 3,000
 REPOPE = "repope"
 HUNDRED = 100  # By how many ids RePOPE's answers are known
 FEWEST_HUNDREDS = 3  # Of how many such groups some must be there
-HEAD = 30  # How many questions of a sampling tell which it is
 
 _ENDS_IN_ID = re.compile(r"(?<!\d)([0-9]{1,18})(?:\.\w{1,10})?$")
 
@@ -64,46 +63,6 @@ class LeftOut(NamedTuple):
 COLUMNS = tuple(field.name for field in fields(ObjectQuestion))
 OTHERWISE: dict[str, Any] = {"file_name": "", "sampling": "", "form": "", "labels": ""}
 NEEDED = tuple(name for name in COLUMNS if name not in OTHERWISE)
-
-
-class Published(NamedTuple):
-    """A sampling's questions as POPE or RePOPE published them."""
-
-    name: str  # such as "random (COCO)"; "" for questions that neither published
-    rows: int  # how many questions it has
-    dataset: str  # the dataset that has them, such as "pope:gqa"
-
-
-UNPUBLISHED = Published("", 0, "")
-
-
-def _versions() -> dict[str, Any]:
-    return read_toml(__file__, "versions.toml")
-
-
-def _digest(text: str) -> str:
-    import hashlib
-
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def _published(texts: Sequence[str]) -> Published:
-    """Return which published sampling begins with these questions; `UNPUBLISHED` if none does."""
-    head = "\n".join(texts[:HEAD])
-    entry = _versions()["heads"].get(_digest(head))
-    if entry is None:
-        return UNPUBLISHED
-    return Published(*entry)
-
-
-def first_line(text: str) -> str:
-    """Return a text up to its first line break, also if the break is written as a backslash and an n."""
-    return text.replace("\\n", "\n").partition("\n")[0]
-
-
-def plain(text: str) -> str:
-    """Return a question's first line as `plain_question` has it."""
-    return plain_question(first_line(text))
 
 
 def load(sources: Sequence[str]) -> list[ObjectQuestion | LeftOut]:
@@ -167,7 +126,8 @@ def _questions_of_authors(rows: Sequence[tuple[str, Any]], name: str) -> list[Ob
     """Read the rows of a file of the authors that has this name."""
     if rows and all(isinstance(row, Mapping) and "label" not in row for _, row in rows):
         rows = _labelled(rows)
-    published = _published(_first_texts(rows))
+    texts = [str(row.get("text")) for _, row in rows if isinstance(row, Mapping)]
+    published = versions.published_with(texts)
     sampling = ""
     if len(rows) <= published.rows:
         sampling = only_one_in(published.name, SAMPLINGS)
@@ -182,7 +142,7 @@ def _questions_of_authors(rows: Sequence[tuple[str, Any]], name: str) -> list[Ob
 def _labelled(rows: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """Add POPE's labels about COCO: every second adversarial object is absent; all samplings share the present ones."""
     adversarial = [_image_and_text(row) for _, row in rows if row.get("category") == "adversarial"]
-    if _digest(repr(adversarial)) != _versions()["adversarial"]:
+    if not versions.are_adversarial(adversarial):
         return list(rows)  # other questions, which are refused without their labels
     present = set(adversarial[::2])
     labelled = []
@@ -198,14 +158,8 @@ def _image_and_text(row: Mapping[str, Any]) -> tuple[str, str]:
     return str(row.get("image")), plain(str(row.get("text")))
 
 
-def _first_texts(rows: Sequence[tuple[str, Any]]) -> list[str]:
-    """Return the questions of a file that tell which it is."""
-    readable = [row for _, row in rows if isinstance(row, Mapping)]
-    return [plain(str(row.get("text"))) for row in readable[:HEAD]]
-
-
 def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestion:
-    """Read a row of a file of the authors."""
+    """Read a row of a file of the authors, whose sampling this is unless the row names another."""
     if not isinstance(row, Mapping) or not {"question_id", "image", "text", "label"} <= set(row):
         raise ValueError(f"{where}: expected question_id, image, text and label; got {short_repr(row, 120)}.")
     values = Fields(row, where)
@@ -223,9 +177,6 @@ def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestio
     id_in_name = _ENDS_IN_ID.search(image)
     if id_in_name is None:
         raise values.wrong("image", "a file name that ends in an id")
-    for column in ("sampling", "category"):
-        if row.get(column) in SAMPLINGS:
-            sampling = row[column]
     return ObjectQuestion(
         question_id=question_id,
         image_id=int(id_in_name[1]),
@@ -233,10 +184,19 @@ def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestio
         question=text,
         object=name,
         answer=answer,
-        sampling=sampling,
+        sampling=_sampling_in(row) or sampling,
         form=values.form,
         labels=labels,
     )
+
+
+def _sampling_in(row: Mapping[str, Any]) -> str:
+    """Return the sampling that a row names; "" if it names none."""
+    for column in ("category", "sampling"):
+        name = row.get(column)
+        if name in SAMPLINGS:
+            return str(name)
+    return ""
 
 
 def _object_in(text: str) -> str:
@@ -314,6 +274,12 @@ def _missing_columns(row: Any) -> Sequence[str]:
     if not isinstance(row, Mapping):
         return NEEDED
     return [name for name in NEEDED if name not in row]
+
+
+def questions_about(vocabulary: Vocabulary) -> dict[str, str]:
+    """Return POPE's question about each class of a vocabulary."""
+    (questions,) = QuestionSet("object", (OBJECT_QUESTION,), "").about(vocabulary)
+    return {question.object: question.text for question in questions}
 
 
 def unique_questions(rows: Iterable[Row]) -> tuple[list[Row], NDArray[np.int64]]:
@@ -394,32 +360,21 @@ def corrections(
 def version_of(questions: Sequence[ObjectQuestion | LeftOut], prompts: Sequence[str]) -> str:
     """Return which older versions of the samplings the prompts are from, such as "2023-05"; "" if they are of none."""
     rows = Counter(question.sampling for question in questions)
-    if not any(_may_be_older(sampling, count) for sampling, count in rows.items()):
+    if not any(versions.may_be_older(sampling, count) for sampling, count in rows.items()):
         return ""
     misspelt: Counter[str] = Counter()
     for question, prompt in zip(questions, prompts, strict=True):
         text = prompt
         if not prompt and not isinstance(question, LeftOut):
             text = question.question
-        if "imange" in text:
+        if MISSPELT in text:
             misspelt[question.sampling] += 1
-    versions = set()
+    older = set()
     for sampling, count in rows.items():
-        version = _older_version(sampling, count, misspelt[sampling])
+        version = versions.older_version(sampling, count, misspelt[sampling])
         if version:
-            versions.add(version)
-    return ",".join(sorted(versions))
-
-
-def _may_be_older(sampling: str, rows: int) -> bool:
-    """Whether an older version of a sampling has this many rows."""
-    return any(name.startswith(f"{sampling} {rows} ") for name in _versions()["older"])
-
-
-def _older_version(sampling: str, rows: int, misspelt: int) -> str:
-    """Return when a sampling with this many rows, of which some say "imange", was published; "" for today's."""
-    version: str = _versions()["older"].get(f"{sampling} {rows} {misspelt}", "")
-    return version
+            older.add(version)
+    return ",".join(sorted(older))
 
 
 def other_answers(question: ObjectQuestion) -> tuple[str, ...]:
@@ -433,16 +388,15 @@ def other_answers(question: ObjectQuestion) -> tuple[str, ...]:
 
 def are_corrected(questions: Sequence[ObjectQuestion], texts: Sequence[str | None]) -> bool:
     """Whether texts are RePOPE's answers to POPE's questions: they differ from POPE's where RePOPE's do."""
-    known = 0
+    hundreds = 0
     as_corrected = 0
     for (sampling, hundred), ids in _differing(questions, texts).items():
-        digests = _versions()["corrected"][sampling]
-        if hundred < len(digests) and digests[hundred]:
-            known += 1
-            if _digest(repr(sorted(ids))).startswith(digests[hundred]):
-                as_corrected += 1
+        is_as_corrected = versions.are_corrected_in(sampling, hundred, ids)
+        if is_as_corrected is not None:
+            hundreds += 1
+            as_corrected += is_as_corrected
     # one other answer in a hundred leaves more than a third of the hundreds as they are
-    return known >= FEWEST_HUNDREDS and as_corrected >= known / 4
+    return hundreds >= FEWEST_HUNDREDS and as_corrected >= hundreds / 4
 
 
 def _differing(
@@ -459,68 +413,6 @@ def _differing(
     return differing
 
 
-def known_answers(questions: Sequence[str]) -> list[str]:
-    """Return POPE's answers to some questions, in their order; "" for each that is not POPE's, or not in POPE's order.
-
-    In all of POPE's samplings, yes and no take turns: one by one, or in A-OKVQA's and GQA's random and popular ones,
-    three by three.
-    """
-    texts = [plain(question) for question in questions]
-    answers: list[str] = []
-    while len(answers) < len(texts):
-        remaining = len(texts) - len(answers)
-        published = _published(texts[len(answers) :])
-        # the first 2,910 random questions lack some absent objects, and RePOPE's lack some of each
-        if published.rows != PER_SAMPLING:
-            return answers + [""] * remaining
-        turn = 3
-        if "COCO" in published.name or "adversarial" in published.name:
-            turn = 1
-        for place in range(min(published.rows, remaining)):
-            is_absent = place // turn % 2 == 1
-            if is_absent:
-                answers.append("no")
-            else:
-                answers.append("yes")
-    return answers
-
-
-def known(questions: Sequence[str]) -> Part | None:
-    """Say which samplings some questions are, in their order; the dataset that has them ("" for none); and whether a
-    sampling has more. None if they are not like POPE's.
-    """
-    texts = [plain(question) for question in questions]
-    about_objects = sum(OBJECT_ASKED.fullmatch(text) is not None for text in texts)
-    if not texts or about_objects < 0.9 * len(texts):
-        return None
-    descriptions: list[str] = []
-    datasets = set()
-    first = 0
-    lacks_rows = False
-    while first < len(texts):
-        published = _published(texts[first:])
-        datasets.add(published.dataset)
-        if published == UNPUBLISHED:
-            descriptions.append(f"{len(texts) - first:,} questions in another order, or made anew")
-            break
-        present = questions[first : first + published.rows]
-        descriptions.append(_description(published, present))
-        if len(present) < published.rows:
-            lacks_rows = True
-        first += published.rows
-    dataset = ""
-    if len(datasets) == 1:
-        dataset = datasets.pop()
-    return Part(dataset, "; ".join(descriptions), lacks_rows)
-
-
-def _description(published: Published, questions: Sequence[str]) -> str:
-    """Describe the questions of a published sampling that are present: its name and version, and how many they are."""
-    name = published.name
-    misspelt = sum("imange" in question for question in questions)
-    version = _older_version(name.partition(" ")[0], len(questions), misspelt)
-    if version:
-        name = name.replace("(COCO)", f"(COCO, {version})")
-    if len(questions) == published.rows:
-        return name
-    return f"{name}, {len(questions):,} of its {published.rows:,}"
+# What `halluscope inspect` asks of a benchmark's rows
+known = versions.known
+known_answers = versions.known_answers

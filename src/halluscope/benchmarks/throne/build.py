@@ -42,7 +42,6 @@ COLUMNS = {
 
 
 def make_coco(order: Order) -> Path:
-    """Build throne_coco."""
     out = order.target()
     annotations = order.fetch("annotations")
     table = read_annotations(annotations.path)

@@ -27,9 +27,9 @@ from halluscope.metric import Metric, Options, Scores
 from halluscope.options import Option, check_effect, option, takes, usual_values
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.signature import changed, data_of_objects
-from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.counts import Tables
 from halluscope.stats.intervals import Counts
+from halluscope.stats.row_order import warn_if_shuffled
 from halluscope.stats.tallies import rows_of
 from halluscope.validation import Id, array, class_names, ids, paired, texts, whole
 from halluscope.vocabularies import Vocabulary
@@ -204,13 +204,20 @@ which they agree are compared with the objects annotated in the image.
             poll = options.collect_votes(responses, rows.present, rows.vocabulary, options.question_set)
         yes, no = voting.count(poll.votes)
         labels = voting.label(yes, no, poll.k)
+        votes = poll.votes
+        present = rows.present
+        if rows.votes is None:
+            is_asked = has_text(responses, options)
+            votes = votes[is_asked]
+            present = present[is_asked]
+        judges = names_of_judges(rows, poll)
         return Readings(
             responses,
             poll,
             labels,
             hits=Hits.of(labels, rows.present),
-            judges=judge_counts(rows, poll, responses, options),
-            equal=equal_counts(rows, poll, responses, options),
+            judges=yes_shares.count_yes(votes, present, judges),
+            equal=equal_votes.count_equal(votes, judges),
         )
 
     def count(self, rows: Images, readings: Readings, options: ThroneOptions) -> Tables:
@@ -434,29 +441,8 @@ def lexical_reader(options: ThroneOptions, vocabulary: Vocabulary) -> Any:
 # What a result says of the judges and of each image
 
 
-def judge_counts(
-    rows: Images, poll: VoteResult, responses: Sequence[str], options: ThroneOptions
-) -> list[yes_shares.JudgeCounts]:
-    """Count how often each judge says yes; nobody is asked about an empty response."""
-    judges = names_of_judges(rows, poll)
-    if rows.votes is not None:
-        return yes_shares.count_yes(poll.votes, rows.present, judges)
-    is_asked = has_text(responses, options)
-    return yes_shares.count_yes(poll.votes[is_asked], rows.present[is_asked], judges)
-
-
-def equal_counts(
-    rows: Images, poll: VoteResult, responses: Sequence[str], options: ThroneOptions
-) -> dict[str, equal_votes.EqualVotes]:
-    """Count how often each judge votes as the others do; nobody is asked about an empty response."""
-    judges = names_of_judges(rows, poll)
-    if rows.votes is not None:
-        return equal_votes.count_equal(poll.votes, judges)
-    return equal_votes.count_equal(poll.votes[has_text(responses, options)], judges)
-
-
 def has_text(responses: Sequence[str], options: ThroneOptions) -> NDArray[np.bool_]:
-    """Return whether there is something to ask about each response."""
+    """Return whether there is something to ask about each response; nobody is asked about an empty one."""
     questions = options.question_set
     return np.array([bool(questions.cut(response).strip()) for response in responses], dtype=bool)
 
