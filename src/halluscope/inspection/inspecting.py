@@ -30,6 +30,8 @@ from halluscope.responses.column_facts import (
     LONGEST_LABEL,
     Expected,
     Texts,
+    common_beginning,
+    common_ending,
     first_question,
     labels_in,
     plain_answer,
@@ -346,7 +348,7 @@ def _recognised(table: Table, roles: Mapping[str, str], questions: list[str]) ->
             return of_task, questions
     bare = [_without_marks(question) for question in questions]
     first = [first_question(question) or question for question in questions]
-    for asked_alone in (questions, bare, first):
+    for asked_alone in (questions, bare, first, _without_frame(questions)):
         recognised = recognise(asked_alone, table.columns, texts, images, ids)
         if recognised.benchmarks:
             return recognised, asked_alone
@@ -357,6 +359,17 @@ def _without_marks(prompt: str) -> str:
     """Return a prompt without the image before the question, as LLaVA, OPERA and Qwen-VL mark it, and without
     "Answer:" after it."""
     return PICTURE.sub("", prompt).strip().removesuffix(ANSWER_CUE).rstrip()
+
+
+def _without_frame(prompts: Sequence[str]) -> list[str]:
+    """Return prompts without what all of them begin with, up to a colon or a line's end, and all end with.
+
+    A question mark before the end belongs to the question.
+    """
+    ending = common_ending(prompts).rpartition("?")[2]
+    beginning = common_beginning(prompts)
+    start = max(beginning.rfind(":"), beginning.rfind("\n")) + 1
+    return [prompt[start:].removesuffix(ending).strip() for prompt in prompts]
 
 
 def _with_command(inspection: Inspection, recognised: Recognised, columns: _Columns) -> Inspection:
@@ -387,7 +400,7 @@ def _choice(table: Table) -> TextChoice:
     column = text_column.by_name(table)
     if not column:
         return TextChoice()
-    texts = _texts_in(table, column)
+    texts = text_column.texts_of(table, column)
     expected = Expected(questions_among(texts))
     try:
         decided = text_column.decide(table, column, texts, expected)
@@ -421,7 +434,7 @@ def _beside_answers(table: Table, choice: TextChoice, benchmark: str, questions:
     answers = module.known_answers(questions)
     if not any(answers):
         return choice
-    texts = _texts_in(table, choice.column)
+    texts = text_column.texts_of(table, choice.column)
     expected = Expected([""] * len(texts), [answers], labels_in(answers))
     try:
         decided = text_column.decide(table, choice.column, texts, expected)

@@ -26,7 +26,7 @@ from halluscope.responses.identity import (
     question_of,
     values_of,
 )
-from halluscope.responses.names import IMAGES
+from halluscope.responses.names import IMAGES, RIGHT_ANSWERS
 from halluscope.responses.question_runs import NOWHERE, Asked, image_by_image, images_in_any_order
 from halluscope.responses.stated import SAME, Case, is_value
 from halluscope.responses.table import ABSENT, picked
@@ -85,10 +85,20 @@ def by_id(case: Case, columns: Sequence[str]) -> Pairs:
     if not identity.partial_ok:
         places.sort(key=answered.__getitem__)
     rows = [case.wanted[answered[place]] for place in places]
-    pairs = agreeing(case, way, rows, places, count)
-    if not identity.partial_ok and len(rows) < count:
-        check_none_missing(case, missing(case, case.wanted, rows), count)
+    needed = _of_stated_sets(case, sets)
+    pairs = agreeing(case, way, rows, places, len(needed))
+    if not identity.partial_ok and len(rows) < len(needed):
+        check_none_missing(case, missing(case, needed, rows), len(needed))
     return pairs
+
+
+def _of_stated_sets(case: Case, columns: Sequence[str]) -> list[Any]:
+    """Return the rows of the sets that responses state in some columns: a file may answer one sampling."""
+    rows = case.wanted
+    for name in columns:
+        stated = set(case.table.cells(name))
+        rows = [row for row in rows if getattr(row, name) in stated]
+    return rows
 
 
 def _answered(keys: "Keys") -> list[int]:
@@ -176,12 +186,20 @@ def _by_id_and_order(case: Case, theirs: Sequence[str], keys: Keys) -> Pairs:
         raise ValueError(
             f"{case.source}: several of the {len(case.first):,} rows of the dataset share their "
             f"{' and '.join(columns)}, such as {named(theirs, example)}, and the "
-            "responses are not in the dataset's order. Choose one config or sampling, or give each response "
-            f"its {' and '.join(case.identity.also) or 'config'}, its image or its question. If they answer another "
-            "version of the questions, name its file: --dataset FILE."
+            "responses are not in the dataset's order. Choose one config or sampling "
+            f"({_choices(case)}), or give each response its {' and '.join(case.identity.also) or 'config'}, its image "
+            "or its question. If they answer another version of the questions, name its file: --dataset FILE."
         )
     way = f"{' and '.join(theirs)} and {ORDER}"
     return agreeing(case, way, case.first, list(range(len(case))), len(case.wanted))
+
+
+def _choices(case: Case) -> str:
+    """Say by which options a set of rows is chosen."""
+    options = ["--dataset NAME:CONFIG"]
+    for column, values in case.identity.also.items():
+        options.append(f"--{column} {'|'.join(values)}")
+    return ", ".join(options)
 
 
 def _ids(case: Case, name: str, files: Mapping[str, str]) -> list[Any]:
@@ -311,8 +329,20 @@ def by_order(case: Case) -> Pairs:
         raise ValueError(
             f"{case.source} holds {count:,} responses without an id, and the dataset has {len(case.wanted):,} "
             f"rows; expected one response per row in the same order, or an id of its own in each response: {names}."
+            f"{_sets_of_so_many(case)}"
         )
     return agreeing(case, ORDER, list(rows), list(range(count)), len(case.wanted))
+
+
+def _sets_of_so_many(case: Case) -> str:
+    """Say which sets of rows have as many rows as there are responses; "" for none."""
+    options = []
+    for name, rows in case.identity.sets(case.wanted).items():
+        if name and len(rows) == len(case):
+            options.append(f"--{name}")
+    if not options:
+        return ""
+    return f" If they are in the order of one set of rows, choose it: {', '.join(options)}."
 
 
 def by_order_of_needed(case: Case) -> Pairs | None:
@@ -378,13 +408,13 @@ def describe_the_rest(case: Case) -> bool:
 def by_image_and_question(case: Case) -> Pairs | None:
     """Match by the image that each response states, and by which of the image's questions stands in what it states.
 
-    Files of images are compared without their endings. None if no response states an image of the dataset.
+    Files of images are compared without their endings. None if most responses state no image of the dataset.
     """
     rows_of_images: dict[str, list[int]] = {}
     for number, row in enumerate(case.wanted):
         rows_of_images.setdefault(plain_stem(row.file_name), []).append(number)
     images = [_image_among(case, place, rows_of_images) for place in range(len(case))]
-    if not any(images):
+    if 2 * images.count("") > len(images):  # a few numbers may be the names of files by chance
         return None
     answered: dict[int, int] = {}
     for place, image in enumerate(images):
@@ -451,7 +481,7 @@ def by_questions_of_images(case: Case) -> Pairs:
     known = {row.question for row in asked}
     questions = []
     answers = []
-    for place, answer in enumerate(case.responses.cells(case.identity.target)):
+    for place, answer in enumerate(_right_answers(case)):
         question = case.stated_questions[place] or _longest_question(case, place, known)
         if not question:
             break  # nor can what follows be told apart
@@ -470,6 +500,15 @@ def by_questions_of_images(case: Case) -> Pairs:
     check_none_missing(case, missing(case, case.wanted, rows), len(case.wanted))
     states = {"question": [SAME] * len(rows)}
     return Pairs(QUESTION, rows, [place_of[number] for number in numbers], len(case.wanted), states)
+
+
+def _right_answers(case: Case) -> list[Any]:
+    """Return the right answers that responses state; None for each that states none."""
+    for name in (case.identity.target, *RIGHT_ANSWERS):
+        cells = case.responses.cells(name)
+        if all(map(is_value, cells)):
+            return cells
+    return [None] * len(case)
 
 
 def _longest_question(case: Case, place: int, known: Collection[str]) -> str:
