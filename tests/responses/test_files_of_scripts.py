@@ -91,6 +91,21 @@ def test_inspect_takes_labels_for_responses(tmp_path):
     assert (said.columns["text"], said.problem) == ("pred", "")
 
 
+def test_a_count_from_0_of_all_rows_is_their_order(dataset):  # noqa: F811
+    model = Model(question_rows())
+    by_number = {str(place): {"prediction": word} for place, word in enumerate(model.words)}
+    score, told = accuracy(by_number, dataset)
+    assert score == pytest.approx(model.accuracy) and "matched by their order" in told
+
+
+def test_a_count_from_0_of_several_samplings_is_no_order(samplings):  # noqa: F811
+    both = {
+        str(place): {"prediction": row["text"]} for place, row in enumerate(said("random") + said("popular"))
+    }
+    with pytest.raises(ValueError, match="Choose one config or sampling"):
+        accuracy(both, samplings)
+
+
 # JSON
 
 FILES = {

@@ -180,6 +180,9 @@ def _by_id_and_order(case: Case, theirs: Sequence[str], keys: Keys) -> Pairs:
     pairs = _first_of_one_set(case, lambda one_set: by_id(one_set, theirs))
     if pairs is not None:
         return pairs
+    if set(keys.rows).isdisjoint(keys.responses):
+        ours = list(case.identity.id) + list(theirs[len(case.identity.id) :])
+        _check_ids(case, theirs, ours, keys, _answered(keys))
     if keys.responses != keys.rows[: len(case.first)]:
         columns = theirs[: len(case.identity.id)]
         example = Counter(keys.rows).most_common(1)[0][0]
