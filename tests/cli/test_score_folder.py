@@ -44,6 +44,28 @@ def test_a_folder_with_a_text_per_subtask_is_one_model(upstream, tmp_path, monke
         assert halluscope.table(out)["LaVIN"]["mme/hallucination"] == pytest.approx(411.67, abs=0.01)
 
 
+def test_files_called_as_the_subtasks_that_they_answer_are_one_models(upstream, tmp_path, monkeypatch):
+    """JSON per subtask, in folders of one name, as ICD's script writes them: each file was a model of its own."""
+    monkeypatch.chdir(tmp_path)
+    halluscope.build("mme", upstream / "mme/mme_benchmark.jsonl")
+    for run in ("baseline", "icd"):
+        folder = tmp_path / "files" / run / "None"
+        folder.mkdir(parents=True)
+        for file in (upstream / "mme/LaVIN").glob("*.txt"):
+            rows = []
+            for line in file.read_text().splitlines():
+                image, asked, right, text = line.split("\t")
+                asked = f"{asked} Use one word."
+                rows.append(
+                    {"image": [f"/mme/{image}"], "question": asked, "gt_ans": right, "pred_ans": text}
+                )
+            (folder / f"{file.stem}.json").write_text(json.dumps(rows))
+    assert cli.main(["score", "--responses", "files", "--out", "runs", "--quiet"]) == 0
+    table = halluscope.table("runs")
+    for run in ("baseline", "icd"):
+        assert table[f"{run}/None"]["mme/hallucination"] == pytest.approx(411.67, abs=0.01)
+
+
 def test_a_models_parts_are_joined_and_what_is_left_out_says_what_to_type(
     upstream, tmp_path, monkeypatch, capsys
 ):

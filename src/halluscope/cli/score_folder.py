@@ -34,6 +34,8 @@ class Group:
     name: str  # of the benchmark
     words: list[str]  # what follows the files on the command line
     files: list[Path] = field(default_factory=list)
+    # the files that are called as the part of the benchmark that they answer, such as a subtask
+    parts: dict[Path, str] = field(default_factory=dict)
 
 
 def score_folder(
@@ -130,6 +132,8 @@ def groups_of(folder: Path, judge: str, out: Path) -> tuple[list[Group], dict[st
         name = inspection.benchmarks[0]
         group = groups.setdefault((name, *words), Group(name, words))
         group.files.append(file)
+        if plain_name(file) == inspection.about:
+            group.parts[file] = inspection.about
     return list(groups.values()), left_out
 
 
@@ -264,7 +268,7 @@ def models_of(group: Group) -> list[Model]:
     models = []
     in_parts: dict[tuple[Path, str], Model] = {}
     for file in group.files:
-        part = only_one_in(plain_name(file), parts)
+        part = only_one_in(plain_name(file), parts) or group.parts.get(file, "")
         if not part:
             models.append(Model(file.parent, plain_name(file), benchmark_names, {part: file}))
             continue
@@ -294,6 +298,11 @@ def name_among(model: Model, models: Sequence[Model], groups: Sequence[Group], t
     if is_alike and is_about_several:
         return folder_name(model.folder, top)
     if is_alike and len(model.files) > 1:
+        if model.name == model.folder.name:  # the parts' names say nothing more
+            return folder_name(model.folder, top)
+        folders = [other.folder.name for other in models if other.name == model.name]
+        if folders.count(model.folder.name) > 1:
+            return f"{folder_name(model.folder, top)}/{model.name}"
         return f"{model.folder.name}/{model.name}"
     return model.name  # `score` puts folders before names that are alike
 
