@@ -19,7 +19,7 @@ from halluscope.files.writing import check_new
 from halluscope.inspection.inspecting import DATASET, JUDGE, RESPONSES, VERDICTS, Inspection, inspect
 from halluscope.inspection.printed import letters
 from halluscope.judging.verdicts import RUN
-from halluscope.responses import answer_lists
+from halluscope.responses import answer_lists, reading
 from halluscope.responses.names import only_one_in
 from halluscope.sanitize import one_line, short_repr, typed
 from halluscope.terminal import say, tell, tell_error
@@ -134,7 +134,31 @@ def groups_of(folder: Path, judge: str, out: Path) -> tuple[list[Group], dict[st
         group.files.append(file)
         if plain_name(file) == inspection.about:
             group.parts[file] = inspection.about
+    for group in groups.values():
+        for file, first in copies_among(group.files):
+            group.files.remove(file)
+            reason = f"the same responses as {one_line(first.name)}."
+            left_out.setdefault(reason, []).append(str(file.relative_to(folder)))
     return list(groups.values()), left_out
+
+
+def copies_among(files: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
+    """Yield each file with the responses of another one, whose name begins its own, and that one.
+
+    VLMEvalKit writes its table again with what was read in each response ("A_MME.xlsx", "A_MME_auxmatch.xlsx").
+    """
+    for file in list(files):
+        for first in list(files):
+            is_named_so = plain_name(file).startswith(f"{plain_name(first)}_")
+            if first.parent == file.parent and is_named_so and texts_in(first) == texts_in(file):
+                yield file, first
+                break
+
+
+def texts_in(file: Path) -> list[str]:
+    """Return a file's responses."""
+    (responses,) = reading.read([file])
+    return responses.texts
 
 
 def tell_left_out(left_out: Mapping[str, Sequence[str]]) -> None:
