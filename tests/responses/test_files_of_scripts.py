@@ -106,6 +106,20 @@ def test_a_count_from_0_of_several_samplings_is_no_order(samplings):  # noqa: F8
         accuracy(both, samplings)
 
 
+def test_rows_that_other_columns_tell_apart_are_no_repeats(tmp_path):
+    """HallusionBench's questions are told apart by five columns, of which one is called as an id is."""
+    rows = []
+    for place in range(40):
+        rows.append(
+            {"set_id": place // 2, "question_id": place % 2, "answer_id": f"a{place}", "response": "Yes"}
+        )
+    file = tmp_path / "r.json"
+    file.write_text(json.dumps(rows))
+    assert not inspect(file).odd
+    file.write_text(json.dumps([*rows, {**rows[0], "answer_id": "b"}]))
+    assert inspect(file).odd == {"repeats of an earlier row": 1}
+
+
 # JSON
 
 FILES = {

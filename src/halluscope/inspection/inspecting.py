@@ -39,7 +39,7 @@ from halluscope.responses.column_facts import (
     right_answers,
 )
 from halluscope.responses.image_urls import URLS
-from halluscope.responses.names import IDS, IMAGES, MODELS, QUESTIONS, RIGHT_ANSWERS, SAYS, TEXTS
+from halluscope.responses.names import ANSWER_ID, IDS, IMAGES, MODELS, QUESTIONS, RIGHT_ANSWERS, SAYS, TEXTS
 from halluscope.responses.repeats import places_of_repeats
 from halluscope.responses.table import Table, kinds
 from halluscope.responses.unfolding import SAMPLE, numbers
@@ -71,8 +71,8 @@ SAMPLE_COLUMNS = ("doc_id", logs.INPUT, "target", SAMPLED)
 # The column of LLaVA's reviews with two ratings
 REVIEWED = "tuple"
 
-# The columns of the part of a benchmark, such as POPE's samplings, in which a question may be asked again
-PARTS = ("sampling", "category")
+# How many columns of two rows are compared to tell whether one is the other again
+MOST_COMPARED = 100
 
 # What a command names where the file does not tell it
 DATASET = "DATASET"
@@ -594,9 +594,10 @@ def _are_the_same(cells: Sequence[Any], texts: Sequence[str]) -> bool:
 
 
 def _repeats(table: Table, names: Sequence[str], texts: Sequence[str]) -> set[int]:
-    ids = _cells_as_texts(table, names, IDS_OF_ROWS + PARTS)
-    questions = _cells_as_texts(table, names, QUESTIONS)
-    return places_of_repeats(ids, questions, texts)
+    """Return the places of rows that are an earlier one again; which columns identify a row is not known here."""
+    ids = _cells_as_texts(table, names, IDS_OF_ROWS)
+    others = [name for name in names if name != ANSWER_ID]
+    return places_of_repeats(ids, _cells_as_texts(table, names, others[:MOST_COMPARED]), texts)
 
 
 def _first_present(known: Sequence[str], names: Sequence[str]) -> str:

@@ -95,10 +95,10 @@ class Case:
         """Whether a column has the same text in all of many rows: a piece of one, or how to answer the questions."""
         cells = self.responses.cells(name)
         text = cells[0]
-        if not isinstance(text, str) or len(cells) < FEWEST_ROWS or len(set(questions_of(self.rows))) < 2:
+        if not isinstance(text, str) or len(cells) < FEWEST_ROWS or cells.count(text) < len(cells):
             return False
         is_about_answers = len(text.split()) < SENTENCE or _ANSWER.search(text) is not None
-        return is_about_answers and "?" not in text and cells.count(text) == len(cells)
+        return is_about_answers and "?" not in text and len(set(questions_of(self.rows))) > 1
 
     def _asks(self, name: str) -> bool:
         """Whether a column has a question mark in any row where it does not hold the response."""
