@@ -120,6 +120,20 @@ def test_rows_that_other_columns_tell_apart_are_no_repeats(tmp_path):
     assert inspect(file).odd == {"repeats of an earlier row": 1}
 
 
+def test_inspect_knows_dash_bs_questions(tmp_path):
+    rows = []
+    for place, thing in enumerate(("dog", "traffic light")):
+        asked = f"Can you see a {thing} in this image. Please answer only with yes or no. Answer with yes or no only."
+        rows.append({"question_id": place, "question": asked, "prediction": "yes"})
+    (tmp_path / "r.json").write_text(json.dumps({"metrics": {"accuracy": 1}, "predictions": rows}))
+    said = inspect(tmp_path / "r.json")
+    assert list(said.benchmarks) == ["dash_b"] and list(said.words[-3:]) == [
+        "--dataset",
+        "dash_b",
+        "--partial",
+    ]
+
+
 # JSON
 
 FILES = {
