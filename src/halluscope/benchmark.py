@@ -49,6 +49,15 @@ class Score:
 
 
 @dataclass(frozen=True)
+class Part:
+    """The part of a benchmark that some rows are, as far as their questions, ids or images tell."""
+
+    dataset: str  # which has them; "" for an unknown one
+    about: str = ""  # which part, or which version, in words
+    lacks_rows: bool = False  # whether it has more rows than these
+
+
+@dataclass(frozen=True)
 class Column:
     """A column of a paper's table."""
 
@@ -329,15 +338,9 @@ class Benchmark:
     def is_points(self, score: str) -> bool:
         """Whether a score is not a share of 1."""
         whole = score.partition("/")[0]
-        for declared in (
-            EVERYWHERE.get(score),
-            self.scores.get(score),
-            self.scores.get(whole),
-            self.extra_numbers.get(score),
-        ):
-            if declared is not None:
-                return declared.is_points
-        return False
+        of_scores = self.scores.get(score) or self.scores.get(whole)
+        declared = EVERYWHERE.get(score) or of_scores or self.extra_numbers.get(score)
+        return declared is not None and declared.is_points
 
     def direction(self, score: str) -> Direction:
         """Return which direction is better; for a part, that of the whole score. No score is a KeyError."""

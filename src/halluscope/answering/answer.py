@@ -6,7 +6,7 @@ The file grows batch by batch; repeating the call resumes where a killed one sto
 import hashlib
 import json
 import os
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -81,7 +81,7 @@ def answer(
     """
     run = Run(source, **settings)
     with only_writer(out) as file:
-        run.read(file, out)
+        run.read(file, out)  # so that lines of another run are an error before the model is loaded
         if callable(model):
             model = model()
         if run.first is not None:
@@ -90,9 +90,6 @@ def answer(
         written = run.read(file, out)
         file.truncate(written.end)
         rows = run.left(written.usage)
-        at_once = len(rows)
-        if run.first is not None:  # a killed run loses the first turns of the rows that are asked together
-            at_once = run.batch_size * model.at_once
         count = 0
         with tqdm(
             total=len(run.rows),
@@ -101,12 +98,11 @@ def answer(
             unit="question",
             disable=not progress,
         ) as bar:
-            for start in range(0, len(rows), max(1, at_once)):
-                for line in run.ask(model, rows[start : start + at_once]):
-                    file.write(line)
-                    file.flush()
-                    count += 1
-                    bar.update()
+            for line in run.lines(model, rows):
+                file.write(line)
+                file.flush()
+                count += 1
+                bar.update()
     return count
 
 
@@ -132,19 +128,24 @@ def plan(source: Source, out: Path, **settings: Any) -> Outlook:
         with out.open("rb") as file:
             usage = run.read(file, out).usage
     rows = run.left(usage)
-    count = len(rows)
     read = [tokens["prompt_tokens"] for tokens in usage.values() if "prompt_tokens" in tokens]
     generated = [tokens["completion_tokens"] for tokens in usage.values() if "completion_tokens" in tokens]
-    if read and generated and run.first is None:
-        return Outlook(
-            requests=count,
-            done=len(usage),
-            read=count * sum(read) / len(read),
-            said=count * sum(generated) / len(generated),
-            is_measured=True,
-        )
+    if not read or not generated or run.first is not None:
+        return _estimate(run, rows, done=len(usage))
+    return Outlook(
+        requests=len(rows),
+        done=len(usage),
+        read=len(rows) * sum(read) / len(read),
+        said=len(rows) * sum(generated) / len(generated),
+        is_measured=True,
+    )
+
+
+def _estimate(run: "Run", rows: Sequence[Row], done: int) -> Outlook:
+    """Return what it will take to ask about rows, by their questions alone; `done` is how many have a response."""
+    count = len(rows)
     requests = count
-    characters = sum(len(source.benchmark.asked(row, run.asked_with)) for row in rows)
+    characters = sum(len(run.source.benchmark.asked(row, run.asked_with)) for row in rows)
     replies_to_first = 0
     if run.first is not None:  # it is sent alone, and again with its reply and the question
         requests += count
@@ -152,7 +153,7 @@ def plan(source: Source, out: Path, **settings: Any) -> Outlook:
         replies_to_first = FIRST_TOKENS * count
     return Outlook(
         requests=requests,
-        done=len(usage),
+        done=done,
         read=characters / CHARACTERS_A_TOKEN + replies_to_first,
         said=float(run.tokens * count + replies_to_first),
         is_measured=False,
@@ -237,11 +238,18 @@ class Run:
         """Return the name of a row's question."""
         return json.dumps([row.get(column) for column in self.source.dataset.key])
 
-    def ask(self, model: Model, rows: list[Row]) -> Iterator[bytes]:
-        """Yield a line for each response as it comes; a row without one has no line."""
-        chats = [Chat(row) for row in rows]
-        if self.first is not None:
-            chats = self._begun(model, rows, self.first)
+    def lines(self, model: Model, rows: list[Row]) -> Iterator[bytes]:
+        """Ask about rows, and yield a line for each response as it comes; a row without one has no line."""
+        if not rows:
+            return
+        if self.first is None:
+            yield from self._ask(model, [Chat(row) for row in rows])
+            return
+        at_once = self.batch_size * model.at_once  # a killed run loses the first turns of no more rows
+        for start in range(0, len(rows), at_once):
+            yield from self._ask(model, self._begun(model, rows[start : start + at_once], self.first))
+
+    def _ask(self, model: Model, chats: list[Chat]) -> Iterator[bytes]:
         questions = []
         for chat in chats:
             text = self.source.benchmark.asked(chat.row, self.asked_with)

@@ -10,7 +10,7 @@ of the scores with added noise (Gumbel's). Each question has its own seed, so it
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -130,26 +130,10 @@ class Vlm:
                 raise ValueError(f"There is no model {model!r}; expected a folder, or a Hub id (org/name).")
         with needs("Answering", "judge"):
             import torch
-            from transformers import AutoModelForImageTextToText, AutoProcessor, LogitsProcessorList
+            from transformers import LogitsProcessorList
         self._torch = torch
         self._steps = LogitsProcessorList
-        options: dict[str, Any] = {"trust_remote_code": False, "revision": revision or "main"}
-        is_spread = device == SEVERAL_GPUS
-        place, dtype = placed(None if is_spread else device)
-        spread = {"device_map": device} if is_spread else {}
-        try:
-            with hub_or_cache():
-                self._processor = AutoProcessor.from_pretrained(name, **options)
-                loaded = AutoModelForImageTextToText.from_pretrained(name, dtype=dtype, **options, **spread)
-        except Exception as error:  # transformers, safetensors, torch and the Hub each raise their own errors
-            raise ValueError(
-                f"The model {model!r} cannot be loaded ({type(error).__name__}: {str(error)[:300]}). Expected a folder "
-                "or a Hub id of a model of images and text, which AutoModelForImageTextToText loads; code that comes "
-                "with a model is never run."
-            ) from error
-        if not is_spread:
-            loaded = loaded.to(place)
-        self._model = loaded.eval()
+        self._load(model, name, revision or "main", device)
         self._set_up_prompts()
         # the model's name and revision, never a path, and the precision
         if is_folder:
@@ -159,6 +143,30 @@ class Vlm:
             known = f"{name}@{str(commit)[:12]}"
         precision = str(self._model.dtype).removeprefix("torch.")
         self.key = f"{known}:{precision}"
+
+    def _load(self, model: str, name: str, revision: str, device: str | None) -> None:
+        """Load the model and its processor; `model` is how the user names it, for errors."""
+        from transformers import AutoModelForImageTextToText, AutoProcessor
+
+        options: dict[str, Any] = {"trust_remote_code": False, "revision": revision}
+        is_spread = device == SEVERAL_GPUS
+        place, dtype = placed(None if is_spread else device)
+        model_options = options | {"dtype": dtype}
+        if is_spread:
+            model_options["device_map"] = device
+        try:
+            with hub_or_cache():
+                self._processor = AutoProcessor.from_pretrained(name, **options)
+                loaded = AutoModelForImageTextToText.from_pretrained(name, **model_options)
+        except Exception as error:  # transformers, safetensors, torch and the Hub each raise their own errors
+            raise ValueError(
+                f"The model {model!r} cannot be loaded ({type(error).__name__}: {str(error)[:300]}). Expected a folder "
+                "or a Hub id of a model of images and text, which AutoModelForImageTextToText loads; code that comes "
+                "with a model is never run."
+            ) from error
+        if not is_spread:
+            loaded = loaded.to(place)
+        self._model = loaded.eval()
 
     def _set_up_prompts(self) -> None:
         """Find out how this model's prompts are made."""
@@ -339,13 +347,11 @@ class Workers:
         self, questions: Sequence[Asked], max_new_tokens: int, temperature: float, batch_size: int
     ) -> Iterator[tuple[int, Response]]:
         """Yield each question's index with its response, batch by batch as workers return them."""
-
-        def tasks() -> Iterator[tuple[Any, ...]]:
-            for batch in batches(questions, batch_size):
-                opened = [_opened(questions[index]) for index in batch]
-                yield batch, opened, max_new_tokens, temperature
-
-        for responses in self._pool.map(_replies_to_batch, tasks()):
+        tasks = (
+            (batch, [_opened(questions[index]) for index in batch], max_new_tokens, temperature)
+            for batch in batches(questions, batch_size)
+        )
+        for responses in self._pool.map(_replies_to_batch, tasks):
             yield from responses
 
 
@@ -467,22 +473,14 @@ def _read(completion: Any) -> Response | Failure:
         return text
     choice = completion["choices"][0]
     message = choice["message"]
-    reasoning = ""
-    for name in REASONING:
-        if isinstance(message.get(name), str):
-            reasoning = message[name]
-            break
-    if isinstance(text, Failure):
+    reasoning = _reasoning_in(message)
+    if isinstance(text, Failure):  # the content is no text
         refusal = message.get("refusal")
         if message.get("content") is not None or not (refusal or reasoning):
             return text
         text = redact(refusal) if isinstance(refusal, str) else ""
     columns: dict[str, Any] = {}
-    counts = part_of(completion, "usage")
-    usage = {}
-    for name in ("prompt_tokens", "completion_tokens"):
-        if isinstance(counts.get(name), int):
-            usage[name] = counts[name]
+    usage = _usage_in(completion)
     if usage:
         columns["usage"] = usage
     if choice["finish_reason"] == "length":
@@ -490,6 +488,24 @@ def _read(completion: Any) -> Response | Failure:
     if reasoning:
         columns["reasoning"] = redact(reasoning)
     return Response(text.strip(), columns)
+
+
+def _reasoning_in(message: Mapping[str, Any]) -> str:
+    """Return what the model thought before its response; "" if the message does not say it."""
+    for name in REASONING:
+        if isinstance(message.get(name), str):
+            return str(message[name])
+    return ""
+
+
+def _usage_in(completion: Any) -> dict[str, int]:
+    """Return the tokens that the server counts for a question and its response."""
+    counts = part_of(completion, "usage")
+    usage = {}
+    for name in ("prompt_tokens", "completion_tokens"):
+        if isinstance(counts.get(name), int):
+            usage[name] = counts[name]
+    return usage
 
 
 Model = Vlm | Workers | ServedVlm

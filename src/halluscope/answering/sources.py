@@ -119,12 +119,8 @@ def open_source(
         raise ValueError(
             f"The dataset {source} has no column {' or '.join(sorted(absent))}; expected the dataset {dataset.name}."
         )
-    name = named.name
-    if named.folder is not None:
-        name = named.folder.resolve().name
-    if config:
-        name = f"{name}:{config}"
-    stored = rows
+    name = _name_of(named, config)
+    stored = rows  # those that hold the images, if any do
     if dataset.images and dataset.images in configs:
         stored = _rows(replace(named, config=dataset.images))
     if "image" in rows.column_names:
@@ -137,6 +133,21 @@ def open_source(
         find = pictures.of_table(stored, key, wanted, name, keep, folder=named.folder, advice=advice)
     else:
         raise NoImages(f"{name} was built without images. {advice}")
+    return Source(benchmark, dataset, name, rows, find=_naming_rows(find, rows, key, name), key=key)
+
+
+def _name_of(source: Written, config: str | None) -> str:
+    """Return the name of a dataset, never its path, with its config if it has several."""
+    name = source.name
+    if source.folder is not None:
+        name = source.folder.resolve().name
+    if config:
+        name = f"{name}:{config}"
+    return name
+
+
+def _naming_rows(find: Find, rows: Any, key: str, name: str) -> Find:
+    """Return a function that finds images as `find` does, and whose errors name the row that asks about the image."""
 
     def find_or_name_row(value: Any) -> Image:
         try:
@@ -147,7 +158,7 @@ def open_source(
                 f"{key} {value!r:.80}, which row {index:,} of {name} asks about: {error}"
             ) from error
 
-    return Source(benchmark, dataset, name, rows, find=find_or_name_row, key=key)
+    return find_or_name_row
 
 
 def _config_of_rows(configs: Collection[str], dataset: Dataset | None) -> str | None:

@@ -61,13 +61,13 @@ class Builder:
 
     def _check_names(self, options: Mapping[str, Any], images: Path | None, no_images: bool) -> None:
         """Check that the builder has each of these options; one that stores no images has none about them."""
-        known = ["source", "out", *OF_IMAGES, "subset", "force", "cache"]
-        names = list(options)
-        if not self.images:
-            known = [name for name in known if name not in OF_IMAGES]
-            if images is not None:
-                names.append("images")
-            if no_images:
-                names.append("no_images")
+        known = ["source", "out", "subset", "force", "cache"]
         known += [option.name for option in self.options]
+        if self.images:
+            known += OF_IMAGES
+        names = list(options)
+        if images is not None:
+            names.append("images")
+        if no_images:
+            names.append("no_images")
         check(names, known, f"the builder of {self.name}")

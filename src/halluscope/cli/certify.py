@@ -196,9 +196,8 @@ class Labelled:
 
 def _certificate(choice: Chosen, ready: Ready, ids: Sequence[str], labelled: Labelled) -> Json:
     """Return the certificate of judges: how often they err on the labelled texts."""
-    options = choice.options
-    texts = take_out(ready.matched.texts, options.get("thoughts", REMOVED)).texts
-    options["thoughts"] = KEPT
+    texts = take_out(ready.matched.texts, choice.options.get("thoughts", REMOVED)).texts
+    options = {**choice.options, "thoughts": KEPT}  # of what is left, all is judged
     references = ready.inputs["references"]
     population = rows_of(texts)
     vocabulary = vocabularies.load(options.get("vocabulary", "coco"))

@@ -375,19 +375,23 @@ def _add_name(sub: App, command: Command, name: Name, is_named: bool) -> None:
         summary = name.benchmark.about_dataset(name.typed)
     elif aliases:
         summary += f" (also {', '.join(aliases)})"
-    judge: Sequence[str] = ()
+    example = _example_of(command, name)
     if is_named:
         named = imported(function)(name.typed)
         function = named.function
         summary = named.summary
-        judge = named.judge
-    dataset = name.typed
-    if dataset not in name.benchmark.datasets:
-        dataset = (name.benchmark.datasets + name.benchmark.reads)[0]
-    example = " ".join([command.example.format(name=name.typed, dataset=dataset), *judge])
+        example = " ".join([example, *named.judge])
     if example in summary:  # as builders' do
         example = ""
     sub.command(function, name=name.typed, help=summary, help_epilogue=_epilogue(example), show=name.is_shown)
+
+
+def _example_of(command: Command, name: Name) -> str:
+    """Return a command's example with a name, and with its dataset, or a benchmark's first one."""
+    dataset = name.typed
+    if dataset not in name.benchmark.datasets:
+        dataset = (name.benchmark.datasets + name.benchmark.reads)[0]
+    return command.example.format(name=name.typed, dataset=dataset)
 
 
 def imported(path: str) -> Any:

@@ -30,15 +30,13 @@ OUTPUT = Group("What is shown", sort_key=5)
 def whole(_: Any, tokens: Sequence[Token]) -> int:
     """Convert a word to a whole number; its range is checked where it is used."""
     word = tokens[0].value
-    expected = "a whole number, such as 100"
     try:
-        number = int(word)
-        if abs(number) <= LARGEST:
-            return number
-        expected = f"at most {LARGEST}"
+        value = int(word)
     except ValueError:
-        pass
-    raise ValueError(f"got {short_repr(word)}; expected {expected}")
+        raise ValueError(f"got {short_repr(word)}; expected a whole number, such as 100") from None
+    if abs(value) > LARGEST:
+        raise ValueError(f"got {short_repr(word)}; expected at most {LARGEST}")
+    return value
 
 
 def number(_: Any, tokens: Sequence[Token]) -> float:

@@ -144,10 +144,11 @@ def _publish_named(
     """Publish what is named, or all that is known."""
     from halluscope.hub.publisher import check_all
 
-    distinct: dict[str, None] = {}
+    wanted: list[str] = []
     for name in names:
-        distinct.update(dict.fromkeys(known if name == EVERY else [name]))
-    publications = check_all(list(distinct), read)
+        wanted += known if name == EVERY else [name]
+    distinct = list(dict.fromkeys(wanted))
+    publications = check_all(distinct, read)
     _publish(publications, _hub(upload, org), upload)
 
 

@@ -171,7 +171,7 @@ def _show(
         lines = list(caveats.of_stated(benchmark, results))
         lines += caveats.of_other_rows(results)
         tell(text_notes(caveats.of_each(benchmark, results, options) + caveats.notes(lines)))
-        rows = list[tuple[str, Values]](results)
+        rows: list[tuple[str, Values]] = list(results)
         if output.published:
             rows += tables.comparable(benchmark, results, options)
         say(to_json([{"responses": name, **result} for name, result in rows]))

@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
@@ -28,6 +29,20 @@ NAMED = 3  # how many of the files that are left out for one reason are named
 
 
 @dataclass
+class Model:
+    """One LVLM's responses to a benchmark."""
+
+    folder: Path
+    name: str  # of its files, without the name of a part
+    benchmark_names: set[str]  # how the benchmark may be called, in small letters and digits
+    files: dict[str, Path] = field(default_factory=dict)  # by the part of the dataset; "" for all of it
+
+    @property
+    def is_called_as_benchmark(self) -> bool:
+        return letters(self.name) in self.benchmark_names
+
+
+@dataclass
 class Group:
     """Files that one command scores."""
 
@@ -36,6 +51,11 @@ class Group:
     files: list[Path] = field(default_factory=list)
     # the files that are called as the part of the benchmark that they answer, such as a subtask
     parts: dict[Path, str] = field(default_factory=dict)
+
+    @cached_property
+    def models(self) -> list[Model]:
+        """The LVLMs whose files they are, once all files are there."""
+        return models_of(self)
 
 
 def score_folder(
@@ -58,37 +78,45 @@ def score_folder(
         )
     check_new(out)
     groups, left_out = groups_of(responses, judge, out)
-    commands_of: list[tuple[Group, list[str]]] = []
+    words_by_place: dict[str, list[str]] = {}  # name of a group's folder -> the command that scores it
     for group in groups:
         words = words_of(group, groups, responses, out)
         if DATASET in words:
             left_out[what_to_type(group, words)] = [str(file.relative_to(responses)) for file in group.files]
         else:
-            commands_of.append((group, words))
-    if not commands_of:
-        tell_left_out(left_out)
+            words_by_place[place(group, groups)] = words
+    failed = []
+    for name, words in words_by_place.items():
+        if not run(words):
+            failed.append(name)
+    tell_left_out(left_out)
+    if not words_by_place:
         raise ValueError(
             f"No file in {one_line(responses)} could be scored, so {one_line(out)} was not written."
         )
-    failed = []
-    for group, words in commands_of:
-        say(f"{typed(words)}\n")
-        try:
-            commands.run(words, words)
-        except (ValueError, OSError, ImportError) as error:
-            tell_error(f"{group.name}: {error}")
-            failed.append(place(group, groups))
-        say("")
-    tell_left_out(left_out)
+    shows_table = f"`{typed(['table', str(out)])}`"
     if failed:
         others = ""
-        if len(failed) < len(commands_of):
-            others = f" `{typed(['table', str(out)])}` shows the others."
+        if len(failed) < len(words_by_place):
+            others = f" {shows_table} shows the others."
         raise ValueError(
-            f"{len(failed)} of {len(commands_of)} benchmarks were not scored: {', '.join(failed)}. Once what the "
+            f"{len(failed)} of {len(words_by_place)} benchmarks were not scored: {', '.join(failed)}. Once what the "
             f"messages name is mended, type the commands above again.{others}"
         )
-    tell(f"Next: `{typed(['table', str(out)])}` puts all models into one table.")
+    tell(f"Next: {shows_table} puts all models into one table.")
+
+
+def run(words: list[str]) -> bool:
+    """Show and run a command that scores a benchmark, and return whether it could; an error is told."""
+    could = True
+    say(f"{typed(words)}\n")
+    try:
+        commands.run(words, words)
+    except (ValueError, OSError, ImportError) as error:
+        tell_error(f"{words[1]}: {error}")
+        could = False
+    say("")
+    return could
 
 
 # Which files are scored
@@ -150,14 +178,20 @@ def copies_among(files: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
     for file in list(files):
         for first in list(files):
             is_named_so = plain_name(file).startswith(f"{plain_name(first)}_")
-            if first.parent == file.parent and is_named_so and texts_in(first) == texts_in(file):
+            if first.parent != file.parent or not is_named_so:
+                continue
+            texts = texts_in(file)
+            if texts and texts == texts_in(first):
                 yield file, first
                 break
 
 
 def texts_in(file: Path) -> list[str]:
-    """Return a file's responses."""
-    (responses,) = reading.read([file])
+    """Return a file's responses; [] if it is refused, which `score` says."""
+    try:
+        (responses,) = reading.read([file])
+    except ValueError:
+        return []
     return responses.texts
 
 
@@ -253,27 +287,12 @@ def words_after_files(inspection: Inspection, judge: str) -> Iterator[str]:
         yield judge if word == JUDGE else word
 
 
-@dataclass
-class Model:
-    """One LVLM's responses to a benchmark."""
-
-    folder: Path
-    name: str  # of its files, without the name of a part
-    benchmark_names: set[str]  # how the benchmark may be called, in small letters and digits
-    files: dict[str, Path] = field(default_factory=dict)  # by the part of the dataset; "" for all of it
-
-    @property
-    def is_called_as_benchmark(self) -> bool:
-        return letters(self.name) in self.benchmark_names
-
-
 def words_of_models(group: Group, groups: Sequence[Group], top: Path) -> list[str]:
     """Return a word for each LVLM: its file; or NAME=FILE,FILE if it has one per part, or its folder names it."""
-    models = models_of(group)
     alone = []
     named = []
-    for model in models:
-        name = name_among(model, models, groups, top)
+    for model in group.models:
+        name = name_among(model, group, groups, top)
         texts = [str(file) for file in model.files.values()]
         has_name = len(texts) > 1 or name != model.name
         if not has_name or any("," in text for text in texts) or "=" in name:
@@ -308,27 +327,32 @@ def models_of(group: Group) -> list[Model]:
     return models + list(in_parts.values())
 
 
-def name_among(model: Model, models: Sequence[Model], groups: Sequence[Group], top: Path) -> str:
-    """Name an LVLM by its files; or by its folder, if that is one LVLM's and the files' names do not tell it."""
-    names = [other.name for other in models]
+def name_among(model: Model, group: Group, groups: Sequence[Group], top: Path) -> str:
+    """Name an LVLM of a group by its files; or by its folder, if that is one LVLM's and no file's name tells it."""
+    names = [other.name for other in group.models]
     is_alike = names.count(model.name) > 1 and model.folder != top
-    in_folder = responses_of_one_model(model.folder, groups)
-    is_about_several = len(in_folder) > 1
-    are_called_as_benchmarks = bool(in_folder) and all(other.is_called_as_benchmark for other in in_folder)
-    if are_called_as_benchmarks and (is_about_several or model.folder != top):
-        return folder_name(model.folder, top)
-    if is_folder_per_model(groups, top):
-        return folder_name(model.folder, top)
-    if is_alike and is_about_several:
+    if is_named_by_folder(model, is_alike, groups, top):
         return folder_name(model.folder, top)
     if is_alike and len(model.files) > 1:
         if model.name == model.folder.name:  # the parts' names say nothing more
             return folder_name(model.folder, top)
-        folders = [other.folder.name for other in models if other.name == model.name]
+        folders = [other.folder.name for other in group.models if other.name == model.name]
         if folders.count(model.folder.name) > 1:
             return f"{folder_name(model.folder, top)}/{model.name}"
         return f"{model.folder.name}/{model.name}"
     return model.name  # `score` puts folders before names that are alike
+
+
+def is_named_by_folder(model: Model, is_alike: bool, groups: Sequence[Group], top: Path) -> bool:
+    """Whether an LVLM is called as its folder; `is_alike` if another one's files are called as its own."""
+    if is_folder_per_model(groups, top):
+        return True
+    in_folder = responses_of_one_model(model.folder, groups)
+    is_about_several = len(in_folder) > 1
+    if is_about_several and is_alike:
+        return True
+    are_called_as_benchmarks = bool(in_folder) and all(other.is_called_as_benchmark for other in in_folder)
+    return are_called_as_benchmarks and (is_about_several or model.folder != top)
 
 
 def is_folder_per_model(groups: Sequence[Group], top: Path) -> bool:
@@ -339,7 +363,7 @@ def is_folder_per_model(groups: Sequence[Group], top: Path) -> bool:
     benchmarks_of_folder: dict[Path, int] = {}
     most_folders = 0
     for group in groups:
-        folders = [model.folder for model in models_of(group)]
+        folders = [model.folder for model in group.models]
         if top in folders or len(set(folders)) < len(folders):
             return False
         most_folders = max(most_folders, len(folders))
@@ -352,7 +376,7 @@ def responses_of_one_model(folder: Path, groups: Sequence[Group]) -> list[Model]
     """Return what a folder holds, if it is one LVLM's: responses to each benchmark once; otherwise []."""
     in_folder: list[Model] = []
     for group in groups:
-        of_group = [model for model in models_of(group) if model.folder == folder]
+        of_group = [model for model in group.models if model.folder == folder]
         if len(of_group) > 1:
             return []
         in_folder += of_group

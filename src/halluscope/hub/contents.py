@@ -340,8 +340,13 @@ def results(folder: Path, model: str, benchmark: str, source: str, hub: Hub | No
         source_name="a run of halluscope" if url else None,
         notes=run_notes or None,
     )
+    publications.append(_of_entry(entry, f"{RESULTS}/halluscope-{name}.yaml", model, hub))
+    return publications
+
+
+def _of_entry(entry: EvalResultEntry, file: str, model: str, hub: Hub | None) -> Publication:
+    """Return what puts an entry into a file of a model's repository, unless another one there states the same."""
     proposed = hub is not None and model.partition("/")[0] not in hub.names
-    file = f"{RESULTS}/halluscope-{name}.yaml"
     same = []
     if hub:
         same = _same_results(entry, file, proposed, hub.results(model))
@@ -353,10 +358,7 @@ def results(folder: Path, model: str, benchmark: str, source: str, hub: Hub | No
         content = eval_result_entries_to_yaml([entry])
         sent[file] = yaml.safe_dump(content, sort_keys=False, allow_unicode=True).encode()
     message = f"{entry.task_id} on {entry.dataset_id} by halluscope"
-    publications.append(
-        Publication("model", model, message, sent, proposed=proposed, notes=tuple(notes)),
-    )
-    return publications
+    return Publication("model", model, message, sent, proposed=proposed, notes=tuple(notes))
 
 
 def _files_at(place: str, folder: Path) -> dict[str, Path | bytes]:

@@ -43,7 +43,7 @@ class Module(evaluate.Metric):  # type: ignore[misc]
         In an `evaluate.combine`, the options of the other metrics are left to these, with a warning.
         """
         record = self._record()
-        caller = sys._getframe(1).f_locals.get("self")
+        caller = sys._getframe(1).f_locals.get("self")  # a combination gives each metric the options of all
         if isinstance(caller, evaluate.CombinedEvaluations):
             options = _without_others(record, options)
         try:

@@ -286,15 +286,16 @@ class Hub:
         tag = ""
         release = publication.release
         if release:
+            went_on = False  # whether main went on to a later version
             if repository.tagged is None:
                 tag = release.tag
             else:
                 _check_tagged(publication, release, repository.tagged)
-            if _data(changes):
-                if repository.tagged is not None and release.is_before(repository.version):
-                    changes = {}  # main went on to a later version
-                else:
-                    _check_main(publication, release, repository, changes)
+                went_on = release.is_before(repository.version)
+            if _data(changes) and went_on:
+                changes = {}
+            elif _data(changes):
+                _check_main(publication, release, repository, changes)
         plan = Plan(publication, changes, tag, repository.private, repository.head)
         if not (plan.private or public or plan.idle or publication.kind == "model"):
             raise HubError(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope import registry
+from halluscope.benchmark import Part
 from halluscope.errors import LimitExceeded
 from halluscope.files.cut_ends import CutEnds
 from halluscope.files.opening import SHEETS, ending
@@ -219,11 +220,7 @@ def _of_table(name: str, table: Table, rows: Sequence[Mapping[str, Any]], cut_en
         figures = scores_among(("/".join(keys), value) for keys, value in numbers(rows[0]))
         if figures:
             return Inspection(name, SCORES, figures=figures)
-    asking = list(QUESTIONS)
-    asking.append(logs.INPUT)
-    if text in asking:
-        asking.remove(text)
-    question = columns.first(asking)
+    question = columns.first(name for name in (*QUESTIONS, logs.INPUT) if name != text)
     kind = _kind(table, rows[0], text, question)
     if kind == VERDICTS:
         return _of_verdicts(name, columns, rows)
@@ -231,11 +228,7 @@ def _of_table(name: str, table: Table, rows: Sequence[Mapping[str, Any]], cut_en
         question = text
         text = ""
     roles = _roles(columns, len(rows), text, question)
-    questions = []
-    for row in rows:
-        if question in row:
-            questions.append(str(row[question]))
-    recognised, questions = _recognised(table, roles, questions)
+    recognised = _recognised(table, roles, [str(row[question]) for row in rows if question in row])
     if kind == OTHER and question and recognised.benchmarks:
         kind = ASKED
     inspection = Inspection(
@@ -243,24 +236,31 @@ def _of_table(name: str, table: Table, rows: Sequence[Mapping[str, Any]], cut_en
         kind=kind,
         rows=len(rows),
         benchmarks=recognised.benchmarks,
-        about=recognised.about,
+        about=recognised.part.about if recognised.part else "",
         columns=roles,
     )
     if kind != RESPONSES:
         return inspection
-    if recognised.benchmarks and len(questions) == len(rows) and not choice.problem:
-        choice = _beside_answers(table, choice, recognised.benchmarks[0], questions)
-        roles["text"] = choice.column
-    is_table = ending(Path(name)) in SHEETS
-    inspection = replace(
+    if recognised.benchmarks and len(recognised.questions) == len(rows) and not choice.problem:
+        choice = _beside_answers(table, choice, recognised)
+    inspection = _of_responses(inspection, table, choice, cut_ends)
+    if inspection.benchmarks and not inspection.problem:
+        inspection = _with_command(inspection, recognised.part, columns)
+    return inspection
+
+
+def _of_responses(inspection: Inspection, table: Table, choice: TextChoice, cut_ends: CutEnds) -> Inspection:
+    """Add what is odd about responses, and what a user should know of their column."""
+    is_sheet = ending(Path(inspection.file)) in SHEETS
+    remarks = list(choice.remarks)
+    remarks += _texts_elsewhere(table, choice.column, is_sheet)
+    return replace(
         inspection,
-        odd=_odd_rows(table, roles["text"], is_table, cut_ends),
-        remarks=(*choice.remarks, *_texts_elsewhere(table, roles["text"], is_table)),
+        columns={**inspection.columns, "text": choice.column},
+        odd=_odd_rows(table, choice.column, is_sheet, cut_ends),
+        remarks=remarks,
         problem=choice.problem,
     )
-    if not inspection.benchmarks or choice.problem:
-        return inspection
-    return _with_command(inspection, recognised, columns)
 
 
 def dataset_for(inspection: Inspection) -> str:
@@ -327,11 +327,8 @@ def _are_questions(texts: Sequence[str]) -> bool:
     return with_mark > 0.9 * len(texts) or bool(by_questions(texts).benchmarks)
 
 
-def _recognised(table: Table, roles: Mapping[str, str], questions: list[str]) -> tuple[Recognised, list[str]]:
-    """Return which benchmarks rows may belong to, and their questions.
-
-    If need be, the questions are those without what is written after them.
-    """
+def _recognised(table: Table, roles: Mapping[str, str], questions: list[str]) -> Recognised:
+    """Return which benchmarks rows may belong to, if need be by their questions without what is written around them."""
     texts: Sequence[str] = []
     if "text" in roles:
         said = [text or "" for text in _texts_in(table, roles["text"])]
@@ -345,14 +342,14 @@ def _recognised(table: Table, roles: Mapping[str, str], questions: list[str]) ->
     if logs.TASK in table.columns:
         of_task = by_task({str(cell) for cell in table.cells(logs.TASK)})
         if of_task.benchmarks:
-            return of_task, questions
+            return replace(of_task, questions=questions)
     bare = [_without_marks(question) for question in questions]
     first = [first_question(question) or question for question in questions]
     for asked_alone in (questions, bare, first, _without_frame(questions)):
         recognised = recognise(asked_alone, table.columns, texts, images, ids)
         if recognised.benchmarks:
-            return recognised, asked_alone
-    return recognised, questions
+            return replace(recognised, questions=asked_alone)
+    return Recognised(questions=questions)
 
 
 def _without_marks(prompt: str) -> str:
@@ -372,22 +369,24 @@ def _without_frame(prompts: Sequence[str]) -> list[str]:
     return [prompt[start:].removesuffix(ending).strip() for prompt in prompts]
 
 
-def _with_command(inspection: Inspection, recognised: Recognised, columns: _Columns) -> Inspection:
+def _with_command(inspection: Inspection, part: Part | None, columns: _Columns) -> Inspection:
     """Add the command that scores responses."""
     benchmark = registry.benchmark(inspection.benchmarks[0])
     first = registry.first_dataset(benchmark)
     roles = dict(inspection.columns)
     if len(first.id) == 1 and columns.filled[first.id[0]] >= inspection.rows:
         roles["id"] = first.id[0]  # where ids are looked for first
-    source = recognised.dataset or DATASET
-    if recognised.dataset is None:
-        source = first.name
+    source = first.name
+    if part is not None:
+        source = part.dataset or DATASET
     words = ["score", benchmark.name, "--responses", inspection.file, "--dataset", source]
     if benchmark.judges and not benchmark.judges.default:
         words += [f"--{benchmark.judges.option}", JUDGE]
     words += options_of_part(benchmark, inspection.rows)
     lacks = CUT in inspection.odd or LACKING in inspection.odd
-    if recognised.is_part or lacks or is_part(benchmark, inspection.rows):
+    if part is not None and part.lacks_rows:
+        lacks = True
+    if lacks or is_part(benchmark, inspection.rows):
         words.append("--partial")
     return replace(inspection, columns=roles, words=words)
 
@@ -426,12 +425,12 @@ def _may_be_right_answers(table: Table, column: str, texts: Texts, beside: str) 
     return not right_answers(texts, answers)  # the same, as a rule reads it
 
 
-def _beside_answers(table: Table, choice: TextChoice, benchmark: str, questions: Sequence[str]) -> TextChoice:
-    """Return the column with the responses, if a benchmark's right answers follow from its questions."""
-    module = registry.benchmark(benchmark).module("rows")
+def _beside_answers(table: Table, choice: TextChoice, recognised: Recognised) -> TextChoice:
+    """Return the column with the responses, if the benchmark's right answers follow from its questions."""
+    module = registry.benchmark(recognised.benchmarks[0]).module("rows")
     if choice.column == SAMPLED or not hasattr(module, "known_answers"):
         return choice
-    answers = module.known_answers(questions)
+    answers = module.known_answers(recognised.questions)
     if not any(answers):
         return choice
     texts = text_column.texts_of(table, choice.column)

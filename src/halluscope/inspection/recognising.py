@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from halluscope import registry
-from halluscope.benchmark import Benchmark
+from halluscope.benchmark import Benchmark, Part
 from halluscope.building import spec
 from halluscope.judged import Judged
 from halluscope.responses.image_urls import file_in
@@ -21,9 +21,8 @@ class Recognised:
     """Which benchmarks rows may belong to."""
 
     benchmarks: Sequence[str] = ()  # the likeliest first
-    about: str = ""  # which part or version of the benchmark
-    dataset: str | None = None  # None for the benchmark's; "" for an unknown one
-    is_part: bool = False  # whether the questions show them to be a part
+    part: Part | None = None  # which part of the first of these; None if that cannot be told
+    questions: Sequence[str] = ()  # of the rows, without what is written around them
 
 
 def by_task(tasks: Collection[str]) -> Recognised:
@@ -36,7 +35,7 @@ def by_task(tasks: Collection[str]) -> Recognised:
     benchmark = registry.benchmark(task)
     if not benchmark.is_scored:
         return Recognised()
-    return Recognised([benchmark.name], dataset=task)
+    return Recognised([benchmark.name], Part(task))
 
 
 def judged_by(row: Mapping[str, Any]) -> str:
@@ -64,9 +63,11 @@ def by_questions(questions: Sequence[str]) -> Recognised:
     """Return the benchmark that asks these questions, as far as it is known which it asks."""
     for benchmark in registry.benchmarks():
         known = _of_rows(benchmark, "known")
-        part = known(questions) if known else None
-        if part:
-            return Recognised([benchmark.name], *part)
+        if known is None:
+            continue
+        part = known(questions)
+        if part is not None:
+            return Recognised([benchmark.name], part)
     return Recognised()
 
 
@@ -96,12 +97,12 @@ def recognise(
         if is_image and files and all(is_image(file) for file in files):
             return Recognised([benchmark.name])
         known_ids = _of_rows(benchmark, "known_ids")
-        if not known_ids:
+        if known_ids is None:
             continue
         for stated in (ids, images):
             part = known_ids(stated)
-            if part:
-                return Recognised([benchmark.name], *part)
+            if part is not None:
+                return Recognised([benchmark.name], part)
     prompted = []
     for benchmark in benchmarks:
         if set(questions) == {benchmark.prompt}:
@@ -115,7 +116,7 @@ def recognise(
         described = [
             benchmark.name for benchmark in benchmarks if benchmark.is_scored and benchmark.partial_ok
         ]
-        return Recognised(described, "descriptions", "")
+        return Recognised(described, Part("", "descriptions"))
     return Recognised()
 
 

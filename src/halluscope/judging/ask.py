@@ -27,10 +27,10 @@ SHOWN = 3  # How many reasons, or unreadable replies, a message shows
 
 SILENT_S = 10.0  # After so many seconds without an answer to the test prompt, a line says so
 
-Request = TypeVar("Request")
+R = TypeVar("R")  # A request: a text to vote on, or a `Request` for a reply
 
 
-class Asking(ABC, Generic[Request]):
+class Asking(ABC, Generic[R]):
     """The requests to one judge, and what came of them."""
 
     unit: str  # what the progress bar counts
@@ -48,23 +48,23 @@ class Asking(ABC, Generic[Request]):
         self._pace = pace.Pace(0)
 
     @abstractmethod
-    def start(self) -> Sequence[Request]:
+    def start(self) -> Sequence[R]:
         """Take what the cache holds under `key`, and nothing else; return what is to be asked, and set `total`."""
 
     @abstractmethod
-    def schemas(self, requests: Sequence[Request]) -> Sequence[Schema | None]:
+    def schemas(self, requests: Sequence[R]) -> Sequence[Schema | None]:
         """Return the JSON schemas that the replies to these requests should have."""
 
     @abstractmethod
-    def claim_keys(self, requests: Sequence[Request]) -> list[bytes]:
+    def claim_keys(self, requests: Sequence[R]) -> list[bytes]:
         """Return what a claim on each of these requests is found by."""
 
     @abstractmethod
-    def look_up(self, requests: Collection[Request]) -> list[Request]:
+    def look_up(self, requests: Collection[R]) -> list[R]:
         """Take from the cache what has come to these requests since the start; return those that are still open."""
 
     @abstractmethod
-    def ask(self, requests: Sequence[Request]) -> None:
+    def ask(self, requests: Sequence[R]) -> None:
         """Ask the judge, and keep and `count` batch by batch; or give up."""
 
     def run(self, title: str = "") -> None:
@@ -80,7 +80,7 @@ class Asking(ABC, Generic[Request]):
                 if self.has_given_up:
                     return
 
-    def _settle(self) -> Sequence[Request]:
+    def _settle(self) -> Sequence[R]:
         """Return what is missing under the key that the judge keeps.
 
         A server that refuses a setting changes the key. That comes out before anything is claimed, so that all

@@ -9,7 +9,7 @@ import numpy as np
 
 from halluscope.errors import JudgingFailed
 from halluscope.judging.ask import SHOWN, Asking, check_failed, reasons
-from halluscope.judging.cache import Cache, reply_key
+from halluscope.judging.cache import Cache, Request, reply_key
 from halluscope.judging.endpoint import EMPTY
 from halluscope.judging.judge import MAX_FAILED, ChatJudge, Schema
 from halluscope.judging.prompts import Collected, PromptSpec, Refusal, said_of, without_thoughts
@@ -25,8 +25,6 @@ EXPECTED = (
     "the number of a prompt, each at most once, and the reply to it as a text, or None if there is none; see "
     "`halluscope.judging.judge.ChatJudge`"
 )
-
-Request = tuple[str, int, int]  # A prompt, the number of its repeat, and the seed of the reply
 
 V = TypeVar("V")
 
@@ -63,7 +61,7 @@ def collect_verdicts(
     verdicts = []
     unread = []
     for repeat, drawn_by in draws:
-        requests = [(spec.prompt, repeat, drawn_by) for spec in prompts]
+        requests = [Request(spec.prompt, repeat, drawn_by) for spec in prompts]
         verdicts.append([reading.verdicts.get(request) for request in requests])
         unread.append([reading.unread.get(request, "") for request in requests])
     if judge.greedy:
@@ -94,7 +92,7 @@ class AskingReplies(Asking[Request]):
         self._requests: list[Request] = []
         self._max_failed = max_failed
         for repeat, seed in draws:
-            self._requests += [(prompt, repeat, seed) for prompt in specs]
+            self._requests += [Request(prompt, repeat, seed) for prompt in specs]
 
     def start(self) -> list[Request]:
         self.replies = {}
@@ -108,7 +106,7 @@ class AskingReplies(Asking[Request]):
         return missing
 
     def schemas(self, requests: Sequence[Request]) -> list[Schema | None]:
-        return [self._specs[prompt].schema for prompt, _, _ in requests]
+        return [self._specs[request.prompt].schema for request in requests]
 
     def claim_keys(self, requests: Sequence[Request]) -> list[bytes]:
         return [reply_key(self.key, request) for request in requests]
@@ -133,8 +131,8 @@ class AskingReplies(Asking[Request]):
     def _ask(self, requests: Sequence[Request]) -> None:
         if not requests:
             return
-        prompts = [prompt for prompt, _, _ in requests]
-        seeds = [seed for _, _, seed in requests]
+        prompts = [request.prompt for request in requests]
+        seeds = [request.seed for request in requests]
         for index, reply in checked_replies(self.judge, prompts, self.schemas(requests), seeds):
             request = requests[index]
             if reply is None:
@@ -152,12 +150,15 @@ class AskingReplies(Asking[Request]):
         """Whether a reply counts as one; an empty one does not, and is asked for again, unless it can be read."""
         if reply.strip() or self.judge.greedy:
             return True
-        return self._specs[request[0]].verdict_in(reply) is not None
+        return self._verdict_in(request, reply) is not None
 
     def _is_any_read(self) -> bool:
         """Whether any reply so far can be read."""
-        verdicts = (self._specs[prompt].verdict_in(reply) for (prompt, _, _), reply in self.replies.items())
-        return any(verdict is not None for verdict in verdicts)
+        return any(self._verdict_in(request, reply) is not None for request, reply in self.replies.items())
+
+    def _verdict_in(self, request: Request, reply: str) -> Any:
+        """Return the verdict in a reply; None if it is unreadable."""
+        return self._specs[request.prompt].verdict_in(reply)
 
     def read(self) -> "Reading":
         """Read the verdicts in all replies, in the order of the requests."""
@@ -169,12 +170,11 @@ class AskingReplies(Asking[Request]):
             if request not in self.replies:
                 continue
             reply = self.replies[request]
-            spec = self._specs[request[0]]
-            verdict = spec.verdict_in(reply)
+            verdict = self._verdict_in(request, reply)
             reading.verdicts[request] = verdict
             if verdict is None:
                 reading.unread[request] = reply
-                reading.refusals.append(spec.why_unread(reply))
+                reading.refusals.append(self._specs[request.prompt].why_unread(reply))
                 reading.unreadable_before += request in self._kept
         return reading
 

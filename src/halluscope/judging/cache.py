@@ -15,7 +15,7 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,17 +48,20 @@ _DAMAGE = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 _OTHER_FILE = "name another file (store=..., --store, or the environment variable HALLUSCOPE_STORE)"
 
-# A prompt or its sha256, the number of its repeat, and the seed of the reply, which is 0 if there is none
-Request = tuple[str, int, int] | tuple[bytes, int, int]
-
 Mode = Literal["write", "read", "refresh"]
-
-R = TypeVar("R", bound=Request)
 
 # A vote in the record of a judge and a text; a question stands there by 64 bits of its digest
 VOTE = np.dtype([("question", "<u8"), ("code", "i1"), ("margin", "<f8")])
 
 _UTF8 = ("utf-8", "surrogatepass")  # texts may hold lone surrogates
+
+
+class Request(NamedTuple):
+    """What a chat judge is asked."""
+
+    prompt: str
+    repeat: int  # the number of its repeat
+    seed: int  # of the reply; 0 if there is none
 
 
 def default_path() -> Path:
@@ -129,13 +132,13 @@ class Cache:
                 record = self._find("votes", key) or b""
                 self._keep(db, "votes", key, _joined(record, votes), "REPLACE")
 
-    def replies(self, judge: str, requests: Iterable[R]) -> dict[R, str]:
+    def replies(self, judge: str, requests: Iterable[Request]) -> dict[Request, str]:
         """Return the replies of the judge with this key, by request; those that are missing are left out."""
         with _explained(self.path):
             records = {request: self._find("replies", _key(judge, *request)) for request in requests}
         return {request: data.decode(*_UTF8) for request, data in records.items() if data is not None}
 
-    def keep_replies(self, judge: str, replies: Mapping[R, str]) -> None:
+    def keep_replies(self, judge: str, replies: Mapping[Request, str]) -> None:
         """Keep these replies, all or none; on return they are in the file, with only a digest of a prompt."""
         on_conflict = "REPLACE" if self.mode == "refresh" else "IGNORE"
         with self._writing() as db:
@@ -244,13 +247,13 @@ class Record(Cache):
             record.poll = replace(self.poll, votes=self.poll.votes[list(texts)])
         return record
 
-    def replies(self, judge: str, requests: Iterable[R]) -> dict[R, str]:
+    def replies(self, judge: str, requests: Iterable[Request]) -> dict[Request, str]:
         keys = {request: _noted(judge, request) for request in requests}
         if self.source:
             self._note(judge, self.source.replies(judge, keys))
         return {request: self._replies[key] for request, key in keys.items() if key in self._replies}
 
-    def keep_replies(self, judge: str, replies: Mapping[R, str]) -> None:
+    def keep_replies(self, judge: str, replies: Mapping[Request, str]) -> None:
         self._note(judge, replies)
         if self.source:
             self.source.keep_replies(judge, replies)
@@ -268,10 +271,10 @@ class Record(Cache):
         """Read replies of this judge that `lines` yielded."""
         self.judge = judge
         for line in lines:
-            request = (bytes.fromhex(line["prompt"]), line["repeat"], line["seed"])
-            self._note(judge.key, {request: line["reply"]})
+            digest = bytes.fromhex(line["prompt"])
+            self._replies[judge.key, digest, line["repeat"], line["seed"]] = line["reply"]
 
-    def _note(self, judge: str, replies: Mapping[R, str]) -> None:
+    def _note(self, judge: str, replies: Mapping[Request, str]) -> None:
         for request, reply in replies.items():
             self._replies[_noted(judge, request)] = reply
 

@@ -29,7 +29,7 @@ from halluscope.validation import whole
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
-    from httpx2 import AsyncClient
+    from httpx2 import AsyncClient, Response
 
 ENDPOINT = "openai:"  # The prefix for a model behind an OpenAI-compatible endpoint
 
@@ -383,7 +383,6 @@ class Client:
         access_key = self.server.access_key()
         if access_key and self.server.may_have_key:
             headers["Authorization"] = f"Bearer {access_key}"
-        body = bytearray()
         most = limits.most("reply")
         try:
             sent = client.stream("POST", f"{self.server.url}/{path}", content=content, headers=headers)
@@ -392,10 +391,7 @@ class Client:
                 if 300 <= status < 400:
                     reason = f"HTTP {status}, a redirect, which is not followed"
                     return Failure(reason, status, response.headers.get("location", ""))
-                async for chunk in response.aiter_bytes():  # also unpacks a compressed reply
-                    body += chunk
-                    if len(body) > most:
-                        break
+                body = await _body_of(response, most)
         except httpx2.TimeoutException:
             return Failure(f"no reply within {self.timeout:g} s", late=True)
         except httpx2.DecodingError:
@@ -404,20 +400,34 @@ class Client:
             return Failure("no connection")
         if status >= 400:
             message = "" if len(body) > most else _message_in(body)
-            return Failure(
-                f"HTTP {status}", status, message, _seconds(response.headers.get("retry-after", ""))
-            )
+            wait = _seconds(response.headers.get("retry-after", ""))
+            return Failure(f"HTTP {status}", status, message, wait)
         if len(body) > most:
             hint = f"raise it by --limits reply={2 * most}"
             return Failure(f"larger than the limit 'reply' of {most:,} bytes ({hint})", status)
-        try:
-            value = json.loads(body)
-        except (ValueError, RecursionError):  # RecursionError: thousands of nested brackets
-            return Failure(NOT_JSON, status)
-        error = _error_status(value)
-        if error:
-            return Failure(f"HTTP {status} with the error {error}", error, _message_in(body))
-        return value
+        return _value_of(body, status)
+
+
+async def _body_of(response: "Response", most: int) -> bytearray:
+    """Return a reply's body, unpacked if it is compressed, or a little more than so many bytes of it."""
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > most:
+            break
+    return body
+
+
+def _value_of(body: bytearray, status: int) -> Any:
+    """Return the value of a body's JSON, or the `Failure` that says why it has no value."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):  # RecursionError: thousands of nested brackets
+        return Failure(NOT_JSON, status)
+    error = _error_status(value)
+    if error:
+        return Failure(f"HTTP {status} with the error {error}", error, _message_in(body))
+    return value
 
 
 def _error_status(value: Any) -> int:

@@ -104,42 +104,40 @@ def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], file: str) -> lis
         ValueError: if there is not one completion for each question, or one names two, or has several choices.
     """
     rows = [(where, _unpacked(row)) for where, row in rows]
-    replies = []
-    no_completions = []  # the places of the other rows
-    for where, row in rows:
-        reply = reply_in(row, where)
-        if reply is None:
-            no_completions.append(where)
-        else:
-            replies.append(reply)
-    if not replies:
+    is_completion = [reply_in(row, where) is not None for where, row in rows]
+    if not any(is_completion):
         return rows
     warn_of_cut_off((row for _, row in rows), file)
     known = set(ids)
     named = [_question_of(row, known, where) for where, row in rows]
-    if None not in named:
-        return [(where, dict(row, id=id)) for (where, row), id in zip(rows, named, strict=True)]
-    _check_custom_ids(rows, ids)
-    if no_completions:
-        raise ValueError(
-            f"{no_completions[0]} is no chat completion with a text, but others of {file} are; expected one for each "
-            'question, in the questions\' order. Where the judge said nothing, write "" as the content: it is read as '
-            "an empty reply."
+    if None in named:
+        _check_custom_ids(rows, ids)
+        _check_in_order(rows, is_completion, ids, file)
+        warnings.warn(
+            f"{file} holds chat completions without ids of questions: they are taken in the questions' order.",
+            stacklevel=2,
         )
-    if len(replies) != len(ids):
+        named = list(ids)
+    return [(where, dict(row, id=id)) for (where, row), id in zip(rows, named, strict=True)]
+
+
+def _check_in_order(
+    rows: Sequence[Located], is_completion: Sequence[bool], ids: Sequence[Hashable], file: str
+) -> None:
+    """Check that there is one completion for each question, and nothing else."""
+    for (where, _), is_one in zip(rows, is_completion, strict=True):
+        if not is_one:
+            raise ValueError(
+                f"{where} is no chat completion with a text, but others of {file} are; expected one for each question, "
+                'in the questions\' order. Where the judge said nothing, write "" as the content: it is read as an '
+                "empty reply."
+            )
+    if len(rows) != len(ids):
         raise ValueError(
-            f"{file} holds {len(replies):,} chat completions, which have no ids of questions, and {len(ids):,} "
+            f"{file} holds {len(rows):,} chat completions, which have no ids of questions, and {len(ids):,} "
             "responses are scored; expected one for each, in the questions' order. Or give each an id: "
             '{"id": the question\'s, "reply": the text}.'
         )
-    warnings.warn(
-        f"{file} holds chat completions without ids of questions: they are taken in the questions' order.",
-        stacklevel=2,
-    )
-    with_id = []
-    for (where, row), id in zip(rows, ids, strict=True):
-        with_id.append((where, dict(row, id=id)))
-    return with_id
 
 
 def _check_custom_ids(rows: Sequence[Located], ids: Sequence[Hashable]) -> None:

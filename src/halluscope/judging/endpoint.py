@@ -284,6 +284,7 @@ class Vote:
 
     code: int  # a code of `halluscope.judging.votes`
     margin: float  # log P(yes) - log P(no) of the reply's first token, in nats; NaN if it is unknown
+    unread: str = ""  # the reply, if it is neither yes nor no
 
 
 NO_VOTE = Vote(FAILED, math.nan)
@@ -297,10 +298,10 @@ class EndpointVoter(Endpoint, Voter):
     gives them, give the vote's margin, and never change the vote.
     """
 
-    def __init__(self, model: str, *, max_tokens: int = VOTE_TOKENS, **http: Any) -> None:
+    def __init__(self, model: str, **http: Any) -> None:
         settings = {
             "temperature": 0.0,
-            "max_tokens": max_tokens,
+            "max_tokens": VOTE_TOKENS,
             SEED: 0,
             LOGPROBS: True,
             TOPS: TOP_LOGPROBS,
@@ -318,19 +319,13 @@ class EndpointVoter(Endpoint, Voter):
         self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
     ) -> Iterator[AnsweredBy]:
         """Vote on each pair, text by text, with margins; `FAILED` if no reply came."""
-        unread: list[str] = []
-
-        def read(completion: Any) -> Vote | Failure:
-            vote = vote_of(completion)
-            if isinstance(vote, Vote) and vote.code == OTHER:
-                unread.append(str(reply_of(completion, ENDS)))
-            return vote
-
         self.settle()
+        unread: list[str] = []
         order = np.lexsort((pairs[:, 1], pairs[:, 0]))
         bodies = (self.body(texts[text], questions[question]) for text, question in pairs[order].tolist())
-        for batch in _batches(self.each(bodies, read)):
+        for batch in _batches(self.each(bodies, vote_of)):
             votes = [vote if isinstance(vote, Vote) else NO_VOTE for _, vote in batch]
+            unread += [vote.unread for vote in votes if vote.code == OTHER]
             rows = order[[index for index, _ in batch]]
             codes = np.array([vote.code for vote in votes], dtype=np.int8)
             yield rows, codes, np.array([vote.margin for vote in votes])
@@ -354,7 +349,7 @@ def vote_of(completion: Any) -> Vote | Failure:
         return reply
     code = first_word(reply)
     if code not in (YES, NO):
-        return Vote(OTHER, math.nan)
+        return Vote(OTHER, math.nan, unread=reply)
     return Vote(code, margin(completion, code))
 
 

@@ -137,13 +137,15 @@ def with_code(template: str, code: str) -> str:
 
 
 def without_code(reply: str, code: str) -> str | None:
-    """Return a reply in JSON without its code; None if it has another code, or none.
+    """Return a reply in JSON without its code, None if it has another code or none; as it is if the code is "".
 
     >>> without_code('{"code": "3f9a1c", "verdict": "correct"}', "3f9a1c")
     '{"verdict": "correct"}'
     >>> without_code('{"verdict": "correct"}', "3f9a1c") is None
     True
     """
+    if not code:
+        return reply
     parts = json_object(reply)
     if parts is None or str(parts.pop(CODE, "")) != code:
         return None

@@ -180,8 +180,7 @@ class VoteOptions(JudgeOptions):
         """Ask about each class of each text, as `ask` says; with `only_present` about the cells in `present` alone."""
         from halluscope.judging.ask_votes import collect_votes
         from halluscope.judging.cache import Record, cache_of
-        from halluscope.judging.planning import VotePlan
-        from halluscope.judging.resolve import check_asked, resolve
+        from halluscope.judging.resolve import check_asked
 
         cache = cache_of(self.store)
         if isinstance(cache, Record) and cache.source is None:
@@ -190,11 +189,7 @@ class VoteOptions(JudgeOptions):
         k = self.required(len(questions))
         check_asked(self.meant, question_set)
         which = PRESENT if only_present else self.ask
-        judges: Sequence[Voter]
-        if isinstance(cache, VotePlan):  # nobody is asked
-            judges = cache.stand_ins(self.meant, vocabulary, self.how, exact=which != "needed")
-        else:
-            judges = resolve(self.meant, vocabulary, **self.how)
+        judges = self._judges(vocabulary, cache, exact=which != "needed")
         try:
             votes = collect_votes(
                 judges,
@@ -215,6 +210,15 @@ class VoteOptions(JudgeOptions):
         if isinstance(cache, Record):
             cache.poll = poll
         return poll
+
+    def _judges(self, vocabulary: Vocabulary, cache: "Cache", exact: bool) -> Sequence[Voter]:
+        """Return the voters; for a plan, whose `exact` this is, those in whose place nobody is asked."""
+        from halluscope.judging.planning import VotePlan
+        from halluscope.judging.resolve import resolve
+
+        if isinstance(cache, VotePlan):
+            return cache.stand_ins(self.meant, vocabulary, self.how, exact)
+        return resolve(self.meant, vocabulary, **self.how)
 
 
 def _recorded(poll: VoteResult | None, texts: int, vocabulary: Vocabulary) -> VoteResult:

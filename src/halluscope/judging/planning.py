@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
-from halluscope.judging.cache import IN_MEMORY, Cache, R, Record, Request
+from halluscope.judging.cache import IN_MEMORY, Cache, Record, Request
 from halluscope.judging.client import ENDPOINT
 from halluscope.judging.endpoint import EndpointJudge, EndpointVoter
 from halluscope.judging.judge import Answered, KnownJudge, Pairs, Voter
@@ -284,29 +284,30 @@ class VerdictPlan(Record):
             return KnownJudge(self._local.name, greedy=True)
         return self.name
 
-    def replies(self, judge: str, requests: Iterable[R]) -> dict[R, str]:
+    def replies(self, judge: str, requests: Iterable[Request]) -> dict[Request, str]:
         requests = list(requests)
         replies = super().replies(judge, requests)
         for request in requests:
             if request not in replies:
                 self._missing.add(request)
-            repeat = request[1]
-            self._repeats = max(self._repeats, repeat + 1)
+            self._repeats = max(self._repeats, request.repeat + 1)
         return replies
+
+    def _model(self) -> Model:
+        if self._local:
+            return self._local
+        assert isinstance(self.judge, EndpointJudge)  # as its name says
+        return Model(self.name, self.judge.key, self.judge.max_tokens)
 
     def plan(self) -> Plan:
         """Return what was noted."""
         if not self.judge:
             raise _nobody_is_asked()
-        if self._local:
-            model = self._local
-        else:
-            assert isinstance(self.judge, EndpointJudge)  # as its name says
-            model = Model(self.name, self.judge.key, self.judge.max_tokens)
+        model = self._model()
         _, replies = self.count()
         prompts = replies + len(self._missing)
         cached = None if model.missing else replies
-        characters = sum(len(request[0]) for request in self._missing)
+        characters = sum(len(request.prompt) for request in self._missing)
         return Plan(
             loads=(_load_of(model, prompts, cached, characters),),
             exact=True,

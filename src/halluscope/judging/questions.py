@@ -78,17 +78,17 @@ class QuestionSet:
         """Return the question about a class by the template of this number."""
         if self.of_many:
             return self._ask_plainly(number, cls, vocabulary.plain.get(cls, Plain()), vocabulary.word(cls))
-        templates = self.own.get(cls, self.templates)
+        template = self.own.get(cls, self.templates)[number]
         if self.by_letter:
             name = self.ask_as.get(cls, cls)
             before = "an " if name[0] in "aeiou" else "a "
-        else:
-            word = vocabulary.word(cls)
-            name = self.ask_as.get(word, word)
-            before = f"{article(name)} "
-            if cls in vocabulary.plurals:
-                before = ""
-        return Question(_filled(templates[number], name, before), cls, self.frame)
+            return Question(_filled(template, name, before), cls, self.frame)
+        word = vocabulary.word(cls)
+        name = self.ask_as.get(word, word)
+        before = f"{article(name)} "
+        if cls in vocabulary.plurals:
+            before = ""
+        return Question(_filled(template, name, before), cls, self.frame)
 
     def _ask_plainly(self, number: int, cls: str, plain: Plain, word: str) -> Question:
         """Return the question in plain English, with what the dataset means by the class."""

@@ -6,6 +6,7 @@ That no verdict is copied from the response is seen to by `halluscope.judging.gu
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,35 +83,35 @@ class JsonPrompt(VerdictPrompt):
         return key_of(self.name, self.template)
 
     def ask(self, fields: Fields, response: str) -> PromptSpec[Verdict]:
-        texts = self.texts(fields, response)
-        if not guard.may_be_a_reply(response, self.words):
-            prompt = fill(self.template, str, **texts)
-            return PromptSpec(prompt, lambda reply: self.read(reply, response), self.schema(), self.refusal)
+        template = self.template
+        code = ""
+        if guard.may_be_a_reply(response, self.words):
+            code = guard.code_for(response)
+            template = guard.with_code(template, code)
+        return PromptSpec(
+            prompt=fill(template, str, **self.texts(fields, response)),
+            read=partial(self._read_with, code, response),
+            schema=self.schema(code),
+            refusal=partial(self._refusal_with, code),
+        )
 
-        code = guard.code_for(response)
+    def _read_with(self, code: str, response: str, reply: str) -> Verdict | None:
+        """Return the verdict of a reply that must carry this code; "" for none."""
+        bare = guard.without_code(reply, code)
+        if bare is None:
+            return None
+        return self.read(bare, response)
 
-        def read(reply: str) -> Verdict | None:
-            bare = guard.without_code(reply, code)
-            if bare is None:
-                return None
-            return self.read(bare, response)
-
-        def refusal(reply: str) -> Refusal | None:
-            bare = guard.without_code(reply, code)
-            if bare is None:
-                return guard.NO_CODE
-            return self.refusal(bare)
-
-        prompt = fill(guard.with_code(self.template, code), str, **texts)
-        return PromptSpec(prompt, read, self.schema(code), refusal)
+    def _refusal_with(self, code: str, reply: str) -> Refusal | None:
+        """Say by which rule a reply that must carry this code ("" for none) cannot be read."""
+        bare = guard.without_code(reply, code)
+        if bare is None:
+            return guard.NO_CODE
+        return self.refusal(bare)
 
     def texts(self, fields: Fields, response: str) -> dict[str, str]:
         """Return what is put into the template, by its placeholders."""
-        texts = {}
-        for name, value in fields.items():
-            texts[name] = json_text(value)
-        texts["answer"] = json_text(response)
-        return texts
+        return _written(fields, response, json_text)
 
     def schema(self, code: str = "") -> Schema | None:
         """Return the JSON schema of a reply that carries a code, if there is one. It does not say which code it is.
@@ -181,22 +182,15 @@ class WordPrompt(VerdictPrompt):
         return key_of(self.name, self.template)
 
     def ask(self, fields: Fields, response: str) -> PromptSpec[Verdict]:
-        def read(reply: str) -> Verdict | None:
-            return self.reader(reply, response)
-
-        def refusal(reply: str) -> Refusal | None:
-            return self.refuser(reply, response)
-
-        prompt = fill(self.template, str, **self.texts(fields, response))
-        return PromptSpec(prompt, read, None, refusal)
+        return PromptSpec(
+            prompt=fill(self.template, str, **self.texts(fields, response)),
+            read=lambda reply: self.reader(reply, response),
+            refusal=lambda reply: self.refuser(reply, response),
+        )
 
     def texts(self, fields: Fields, response: str) -> dict[str, str]:
         """Return what is put into the template, by its placeholders."""
-        texts = {}
-        for name, value in fields.items():
-            texts[name] = encodable(value)
-        texts["answer"] = encodable(response)
-        return texts
+        return _written(fields, response, encodable)
 
     def read_given(self, reply: str, response: str) -> Verdict | None:
         return self.reader(reply, "")
@@ -217,6 +211,13 @@ class PinnedPrompt(WordPrompt):
     @property
     def key(self) -> str:  # type: ignore[override]
         return key_of(self.name, self.sha256)
+
+
+def _written(fields: Fields, response: str, write: Callable[[str], str]) -> dict[str, str]:
+    """Return the fields of a row and the response as `write` puts them into a template."""
+    texts = {name: write(value) for name, value in fields.items()}
+    texts["answer"] = write(response)
+    return texts
 
 
 def plain(texts: list[str]) -> list[str]:

@@ -222,9 +222,9 @@ def read_given(
     """
     verdicts: dict[Hashable, Mapping[str, Any]] = {}
     names = [criterion.name for criterion in criteria]
-    known = set(ids)
     path = path_of(file)
     is_of_a_run = _is_of_a_run(path)
+    known = set(ids)
     rows = list(_rows(path, responses, names))
     for where, row in completions.with_ids(rows, ids, str(file)):
         if not isinstance(row, Mapping):
@@ -237,12 +237,8 @@ def read_given(
         if row.get("responses", responses) != responses:
             continue
         id = row["id"]
-        if not isinstance(id, int | str) or isinstance(id, bool) or id not in known:
-            raise ValueError(
-                f"{where}: the id {short_repr(id)} is not among the {len(ids):,} questions; expected one such as "
-                f"{short_repr(ids[0])}. Leave verdicts on questions that are not scored out, and write the others as "
-                f"objects with id, {', '.join(names)}, or with id and {JUDGE_TEXT}, the judge's text."
-            )
+        if not _is_id(id) or id not in known:
+            raise _unknown_id(where, id, ids, names)
         check(where, row)
         if is_of_a_run and id in texts:
             _check_rated(where, row, responses, texts[id])
@@ -286,6 +282,18 @@ def _is_of_a_run(path: Path) -> bool:
     if path.name == ITEMS:
         folder = path.parent
     return (folder / RUN).is_file()
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)
+
+
+def _unknown_id(where: str, id: Any, ids: Sequence[Hashable], names: Sequence[str]) -> ValueError:
+    return ValueError(
+        f"{where}: the id {short_repr(id)} is not among the {len(ids):,} questions; expected one such as "
+        f"{short_repr(ids[0])}. Leave verdicts on questions that are not scored out, and write the others as "
+        f"objects with id, {', '.join(names)}, or with id and {JUDGE_TEXT}, the judge's text."
+    )
 
 
 def _not_a_verdict(where: str, row: Any, names: Sequence[str]) -> ValueError:

@@ -7,7 +7,7 @@ Figures 6 and 7. matplotlib is imported when the first one is drawn.
 import math
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from io import BytesIO
@@ -170,24 +170,10 @@ def of_scores(
     Raises:
         ValueError: if some of these scores are shares and others points.
     """
-    principal = benchmark.principal
-    is_points = benchmark.is_points(scores[0] if scores else principal)
-    whole: dict[str, str] = {}  # label -> the score's name
-    for name in scores or benchmark.scores:
-        fits = benchmark.is_points(name) == is_points
-        if scores and not fits:
-            raise ValueError(
-                f"Of {scores[0]} and {name} one is a share and one is points; expected scores of one scale."
-            )
-        if fits and _is_known(models, name):
-            whole[_labelled(benchmark, name)] = name
-    if not whole:
+    is_points = benchmark.is_points(scores[0] if scores else benchmark.principal)
+    panels = _panels(models, benchmark, scores, is_points)
+    if not panels:
         return None
-    panels = {"": whole}
-    parts = _parts(models, principal)
-    if len(parts) > 1 and not scores:
-        panels[f"{principal} of parts"] = parts
-
     best = models[:MOST_MODELS]
     heights = [len(names) for names in panels.values()]
     with _style():
@@ -210,6 +196,28 @@ def of_scores(
         caption=f"Arrows say whether higher or lower is better. {OF_THE_RESULT}{_about(best, models)}",
         drawing=figure,
     )
+
+
+def _panels(
+    models: Sequence[Shown], benchmark: Benchmark, scores: Sequence[str], is_points: bool
+) -> dict[str, dict[str, str]]:
+    """Return title -> the scores in a panel: label -> the score's name; {} if none is defined."""
+    whole: dict[str, str] = {}
+    for name in scores or benchmark.scores:
+        fits = benchmark.is_points(name) == is_points
+        if scores and not fits:
+            raise ValueError(
+                f"Of {scores[0]} and {name} one is a share and one is points; expected scores of one scale."
+            )
+        if fits and _is_known(models, name):
+            whole[_labelled(benchmark, name)] = name
+    if not whole:
+        return {}
+    panels = {"": whole}
+    parts = _parts(models, benchmark.principal)
+    if len(parts) > 1 and not scores:
+        panels[f"{benchmark.principal} of parts"] = parts
+    return panels
 
 
 def _parts(models: Sequence[Shown], score: str) -> dict[str, str]:
@@ -296,28 +304,22 @@ def of_classes(models: Sequence[Shown]) -> Figure | None:
         return None
     worst_first = sorted(totals, key=lambda name: (-totals[name], name))
     names = worst_first[:MOST_CLASSES]
-    labels = [short(name) for name in names]
-
-    panels = 2 if misses else 1
+    panels: dict[str, Callable[[Errors], Point]] = {
+        "mentions that are wrong": lambda errors: errors.wrong_mentions
+    }
+    if misses:
+        panels["present, not mentioned"] = lambda errors: errors.misses
     with _style():
         height = _height(len(names), len(best))
         figure = _blank(height + AROUND)
-        axes = figure.subplots(1, panels, sharex=True, sharey=True, squeeze=False)[0]
-        for number, by_class in enumerate(by_model):
-            wrong = []
-            missed = []
-            for name in names:
-                errors = by_class.get(name, Errors())
-                wrong.append(errors.wrong_mentions)
-                missed.append(errors.misses)
-            _draw_row_points(axes[0], number, len(best), wrong)
-            if misses:
-                _draw_row_points(axes[1], number, len(best), missed)
-        axes[0].set_title("mentions that are wrong")
-        if misses:
-            axes[1].set_title("present, not mentioned")
-        for panel in axes:
-            _label_rows(panel, labels)
+        axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
+        for panel, (title, share_of) in zip(axes, panels.items(), strict=True):
+            panel.set_title(title)
+            for number, by_class in enumerate(by_model):
+                points = [share_of(by_class.get(name, Errors())) for name in names]
+                _draw_row_points(panel, number, len(best), points)
+            _label_rows(panel, [short(name) for name in names])
+        for panel in axes:  # once all is drawn, which widens the scale that they share
             _scale(panel.xaxis, ticks=2)
         _add_legend(figure, best)
     which = f"The {len(names)} of {len(totals):,} classes with the most errors, the most on top."

@@ -11,10 +11,12 @@ from halluscope.judged import BY_LENGTH, RATINGS, SPEAKS, Judged
 from halluscope.judging.verdicts import UNREAD_REPLY, Criterion, reply_of
 from halluscope.reporting.report_items import (
     UNREADABLE,
+    Addends,
     Fact,
     Item,
     Kind,
     Mark,
+    ToMark,
     judged_texts,
     several,
     verdicts_differ,
@@ -165,26 +167,29 @@ class JudgedReport(ScoresReport):
 
     # What people may mark
 
-    def asks(self, row: Values) -> tuple[str, dict[str, tuple[Any, int]]]:
-        """Return what is known of a row, and for each criterion the judge's value and the largest possible one."""
+    def asks(self, row: Values) -> ToMark:
+        """Return what people may mark of a row."""
         lines = []
         for fact in self.facts(row["inputs"]["references"]):
             texts = ", ".join(text for text, _ in fact.values)
             lines.append(f"{fact.name}: {texts}")
-        values = {}
+        verdicts = {}
+        most = {}
         for criterion in self.metric.criteria:
-            values[criterion.name] = (row[criterion.name], criterion.most)
-        return "\n".join(lines), values
+            value = row[criterion.name]
+            verdicts[criterion.name] = math.nan if value is None else float(value)
+            most[criterion.name] = criterion.most
+        return ToMark("\n".join(lines), verdicts, most)
 
-    def counted(self, verdicts: Sequence[Mapping[str, float]]) -> dict[str, tuple[Any, Any]]:
-        """Return what each row adds to each score, and whether it counts, by verdicts: criterion -> number."""
+    def counted(self, verdicts: Sequence[Mapping[str, float]]) -> dict[str, Addends]:
+        """Return what each row adds to each score, by its verdicts: criterion -> number."""
         values = {}
         for criterion in self.metric.criteria:
             of_rows = [verdict.get(criterion.name, np.nan) for verdict in verdicts]
             values[criterion.name] = np.array(of_rows)
         counted = {}
         for name, adds in self.metric.adds(values).items():
-            counted[name] = (adds.values, adds.counts)
+            counted[name] = Addends(adds.values.astype(float), adds.counts.astype(float))
         return counted
 
 

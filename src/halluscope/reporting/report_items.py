@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.responses.thoughts import REMOVED, take_out
+from halluscope.stats.ratios import Floats
 
 # The kind of a mark, a word or an outcome: "good" is right; "bad" is an error; "open" could not be read or
 # judged; "back" was taken back by a rule, and counts nowhere; "plain" is not judged.
@@ -66,6 +67,21 @@ class Item(NamedTuple):
     disputed: bool = False  # whether the row's judges disagree
     badness: float = 0.0  # how bad the row is, from 0 upwards; the worst rows are shown first
     unread: bool = False  # whether a judge's reply could not be read
+
+
+class ToMark(NamedTuple):
+    """What people may mark of a row, for a certificate of its judge."""
+
+    known: str  # what is known of the row, by which a person can check the verdicts
+    verdicts: Mapping[str, float]  # criterion -> the judge's verdict; NaN where there is none
+    most: Mapping[str, int]  # criterion -> the greatest verdict; the least is 0
+
+
+class Addends(NamedTuple):
+    """What each row adds to a score, which is a sum over another one: [rows] each."""
+
+    part: Floats  # to the numerator
+    whole: Floats  # to the denominator; 0 if the row does not count
 
 
 class Shown(NamedTuple):

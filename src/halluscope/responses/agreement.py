@@ -70,28 +70,34 @@ class Contradiction:
         )
 
 
-def agreeing(case: Case, way: str, rows: list[Any], places: list[int], needed: int) -> Pairs:
+def agreeing(
+    case: Case, way: str, rows: list[Any], places: list[int] | None = None, needed: int | None = None
+) -> Pairs:
     """Return responses and their rows, after checking that nothing contradicts.
 
     Args:
         case: the responses.
         way: what they are matched by.
         rows: their rows.
-        places: the place of each row's response.
-        needed: the number of rows that need a response.
+        places: the place of each row's response; without them, rows and responses are in the same order.
+        needed: the number of rows that need a response, if not all wanted ones do.
     """
+    if places is None:
+        places = list(range(len(rows)))
+    if needed is None:
+        needed = len(case.wanted)
     pairs = Pairs(way, rows, places, needed)
-    for column in case.questions:
+    for column in case.question_columns:
         pairs.states[column] = _states(case, pairs, column, "question")
-    for column in case.images:
+    for column in case.image_columns:
         pairs.states[column] = _states(case, pairs, column, "file_name", "image_id")
     for name in case.identity.also:
         for column in SYNONYMS[name]:
             if column in case.table.columns:
                 pairs.states[column] = _states(case, pairs, column, column)
-    for column in case.objects:
+    for column in case.object_columns:
         pairs.states[column] = _states_of_objects(case, pairs, column)
-    for column in case.urls:
+    for column in case.address_columns:
         pairs.states[column] = _states_of_addresses(case, pairs, column)
     return pairs
 
@@ -206,13 +212,17 @@ def _states_of_addresses(case: Case, pairs: Pairs, column: str) -> list[int]:
     cells = case.table.cells(column)
     states = []
     for number, place in enumerate(pairs.places):
-        row = pairs.rows[number]
         address = address_in(cells[place])
         file = file_in(address)
+        if not file:
+            states.append(SILENT)
+            continue
+        row = pairs.rows[number]
+        image = plain_image(file)
         images = images_of(row)
         known = address_of(row)
-        if file and contradicts(file, plain_image(file), images, case.known_images, bool(known)):
+        if contradicts(file, image, images, case.known_images, bool(known)):
             expected = known or getattr(row, "file_name", "") or getattr(row, "image_id", "")
             raise Contradiction(number, column, address, expected).error(case, pairs)
-        states.append(SAME if file and plain_image(file) in images else SILENT)
+        states.append(SAME if image in images else SILENT)
     return states

@@ -1,7 +1,11 @@
-"""What a cell of a file of responses holds: a text, a label, or nothing."""
+"""What a cell of a file of responses holds: a text, a list of texts, a label, or nothing."""
 
+import ast
+import json
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from halluscope.responses.names import TEXTS
@@ -12,6 +16,9 @@ YES_NO = ({"1": "yes", "0": "no"}, {"true": "yes", "false": "no"}, {"y": "yes", 
 
 # What VLMEvalKit writes in place of a response where a model did not answer
 FAILED = "Failed to obtain answer via API."
+
+# How long a list may be, in characters, that is looked into: reading it takes time that grows faster than it
+_LONGEST_LIST = 100_000
 
 _HALF = re.compile("[\ud800-\udfff]")
 
@@ -57,6 +64,28 @@ def _text_in_object(cell: Mapping[str, Any]) -> Any:
         if key in message:
             return message[key]
     return None
+
+
+def literal_list(text: str) -> list[str]:
+    """Return the texts in a list that is written as text by Python or as JSON; [] if it is none."""
+    if len(text) > _LONGEST_LIST:
+        return []
+    try:
+        values = _literal(text.strip())
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return []
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        return []
+    return values
+
+
+def _literal(text: str) -> Any:
+    """Return the value that is written as JSON, or as Python; JSON has escapes of its own, as of emoji in two parts."""
+    with suppress(ValueError, RecursionError):
+        return json.loads(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a backslash that escapes nothing, such as "\\%"
+        return ast.literal_eval(text)
 
 
 def label_in(cell: Any) -> str:

@@ -68,14 +68,24 @@ def source_of(responses: Given) -> Source:
     if hasattr(responses, "reset_index"):
         return Source(rows=_rows_of_pandas(responses))
     if isinstance(responses, str | Path):
-        name, equals, parts = str(responses).partition("=")
-        if equals and name and not is_there(str(responses)):
-            files: list[Path] = []
-            for part in parts.split(","):
-                files += answer_lists.files_at(path_of(part.strip()))
-            return Source(name, files)
-        place = path_of(responses)
+        return _source_at(responses)
+    return Source(rows=_rows_of_list(responses))
+
+
+def _source_at(written: str | Path) -> Source:
+    """Return the source that a file, a folder, or "NAME=A,B,C" is."""
+    name, equals, parts = str(written).partition("=")
+    if not equals or not name or is_there(str(written)):
+        place = path_of(written)
         return Source(files=answer_lists.files_at(place), place=place)
+    files: list[Path] = []
+    for part in parts.split(","):
+        files += answer_lists.files_at(path_of(part.strip()))
+    return Source(name, files)
+
+
+def _rows_of_list(responses: Any) -> list[Row]:
+    """Return the rows of a list of rows or texts."""
     rows = []
     for number, entry in enumerate(
         listed("responses", responses, "a file, a list of rows with an id and a text, a table, or {id: text}")
@@ -86,7 +96,7 @@ def source_of(responses: Given) -> Source:
             f"responses[{number}]", entry, Mapping, "a text (it may be empty), or a row with an id and a text"
         )
         rows.append(entry)
-    return Source(rows=rows)
+    return rows
 
 
 def _rows_of_pandas(table: Any) -> list[dict[str, Any]]:

@@ -63,11 +63,10 @@ class Identity:
         """The columns that identify a row; if it is one, all where a response's id is looked for, in this order."""
         if len(self.id) > 1:
             return self.id
-        columns = list(self.id)
-        for name in IDS:
-            if name not in self.id and (self.id[0] in IMAGES or name not in IMAGES):
-                columns.append(name)
-        return tuple(columns)
+        others = [name for name in IDS if name not in self.id]
+        if self.id[0] not in IMAGES:  # then an image is no id
+            others = [name for name in others if name not in IMAGES]
+        return self.id + tuple(others)
 
     def prompt_of(self, row: Any) -> str:
         """Return the prompt for a row of a dataset without questions; "" if its rows have questions."""

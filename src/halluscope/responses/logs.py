@@ -39,6 +39,7 @@ class Stated:
     model: str = ""  # the name of the LVLM
     figures: dict[str, float] = field(default_factory=dict)  # such as scores
     is_answer_list: bool = False  # whether rows come from a file whose columns have fixed places
+    are_samples: bool = False  # whether a harness wrote the rows
 
 
 # Inspect

@@ -127,6 +127,12 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
     _check_right_answers(case, pairs, with_texts)
     _check_sorted_alike(case, pairs, with_texts)
     answered = _with_response(case, with_texts)
+
+    # what is said of them
+    column_remarks = [*remarks, *answered.remarks]
+    column_remarks += _about_turns(answered)
+    column_remarks += _about_texts(case, answered)
+    prompts = _prompts(case, answered)
     return Matched(
         name=responses.name,
         rows=answered.rows,
@@ -136,19 +142,18 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         sampled=responses.sampled,
         checked=any(SAME in states for states in pairs.states.values()),
         left_out=len(responses) - repeats - len(set(paired.places)),
+        other_prompts=prompts.unlike,
         uncompared=pairs.uncompared,
+        prompts=prompts.names,
+        asked=prompts.texts,
+        answer_ids=_answer_ids(answered),
+        version=_version(case, pairs, answered),
         figures=responses.figures,
         labels=answered.responses.labels,
-        column_remarks=list(remarks)
-        + list(answered.remarks)
-        + _about_turns(answered)
-        + _about_texts(case, answered),
+        column_remarks=column_remarks,
         without_response=len(paired.rows) - len(answered.rows),
         repeats=repeats,
         cut_ends=responses.cut_ends,
-        version=_version(case, pairs, answered),
-        answer_ids=_answer_ids(answered),
-        **_prompts(case, answered),
     )
 
 
@@ -203,11 +208,11 @@ def _texts(responses: Responses) -> list[str | None]:
 
 
 def _of_wanted_sets(responses: Responses, identity: Identity) -> Responses:
-    """Leave out the responses that state another set of rows than the wanted one."""
+    """Leave out the responses that state other sets of rows than the wanted one."""
     for column, value in identity.only.items():
         places = []
         for place, cell in enumerate(responses.table.cells(column)):
-            if value in str(cell or value).split(","):
+            if not cell or value in str(cell).split(","):
                 places.append(place)
         responses = responses.take(places)
     return responses
@@ -283,30 +288,58 @@ def pairs_of(case: Case) -> Pairs:
         pairs = ways.by_image_and_question(case)
     if pairs is not None:
         return pairs
-    refusals: list[ValueError] = []
     id_columns = _id_columns(case)
-    others = _other_columns(case)
-    if others and not id_columns:
-        try:
-            return ways.by_other_columns(case, others)
-        except ValueError as error:
-            refusals.append(error)
-    pairs = _by_ids_or_order(case, id_columns, refusals)
-    if pairs is not None:
-        return pairs
-    if others and id_columns:
-        with suppress(ValueError):
-            return ways.by_other_columns(case, others)
+    tried = _by_ids(case, id_columns) if id_columns else _without_ids(case)
+    if isinstance(tried, Pairs):
+        return tried
     # ids of their own, such as a count from 0, say nothing, but images and questions may
-    are_own_ids = not id_columns or kinds(refusals) == {UnknownId}
+    are_own_ids = not id_columns or kinds(tried) == {UnknownId}
     pairs = _by_content(case, id_columns, are_own_ids)
-    if pairs is None and case.identity.by_question and case.questions and are_own_ids:
+    if pairs is None and case.identity.by_question and case.question_columns and are_own_ids:
         pairs = ways.by_questions_of_images(case)
     if pairs is None and are_own_ids and _counts_from_0(case, id_columns):
         with suppress(ValueError):  # something contradicts
             pairs = ways.by_order(case)
     if pairs is None:
-        raise type(refusals[0])(f"{refusals[0]}{_nearest(case)}")
+        raise type(tried[0])(f"{tried[0]}{_nearest(case)}")
+    return pairs
+
+
+def _by_ids(case: Case, id_columns: Sequence[tuple[str, ...]]) -> Pairs | list[ValueError]:
+    """Match by the first columns of ids that fit, else by other columns; if none fit, return why the ids do not."""
+    refusals: list[ValueError] = []
+    for columns in id_columns:
+        try:
+            pairs = ways.by_id(case, columns)
+        except ValueError as error:
+            if isinstance(error, Incomplete) and not case.identity.also:
+                raise
+            refusals.append(error)
+            continue
+        if not refusals or _is_confirmed(case, pairs, columns):
+            return pairs
+    other_columns = _other_columns(case)
+    if other_columns:
+        with suppress(ValueError):
+            return ways.by_other_columns(case, other_columns)
+    return refusals
+
+
+def _without_ids(case: Case) -> Pairs | list[ValueError]:
+    """Match by other columns that identify rows, else by the order; if neither fits, return why not."""
+    refusals: list[ValueError] = []
+    other_columns = _other_columns(case)
+    if other_columns:
+        try:
+            return ways.by_other_columns(case, other_columns)
+        except ValueError as error:
+            refusals.append(error)
+    try:
+        pairs = ways.by_order(case)
+    except ValueError as error:
+        return refusals + [error]
+    if refusals and not _is_confirmed(case, pairs, ()):
+        return refusals
     return pairs
 
 
@@ -316,25 +349,6 @@ def _other_columns(case: Case) -> list[str]:
     if identity.by_question or identity.options.id_column or case.holds(identity.id[0]):
         return []
     return ways.other_columns(case)
-
-
-def _by_ids_or_order(
-    case: Case, id_columns: Sequence[tuple[str, ...]], refusals: list[ValueError]
-) -> Pairs | None:
-    """Match by the first columns of ids that fit, or by the order if there are none; add why the others do not fit."""
-    for columns in id_columns or [()]:
-        try:
-            pairs = ways.by_id(case, columns) if columns else ways.by_order(case)
-        except Incomplete as error:
-            if not case.identity.also:
-                raise
-            refusals.append(error)
-        except ValueError as error:
-            refusals.append(error)
-        else:
-            if not refusals or _is_confirmed(case, pairs, columns):
-                return pairs
-    return None
 
 
 def _id_columns(case: Case) -> list[tuple[str, ...]]:
@@ -357,7 +371,7 @@ def _id_columns(case: Case) -> list[tuple[str, ...]]:
 
 def _counts_from_0(case: Case, id_columns: Sequence[tuple[str, ...]]) -> bool:
     """Whether the ids are only the places of the responses, which answer the only set of rows whole."""
-    if len(case.identity.sets(case.wanted)) != 1 or len(case) != len(case.first):
+    if len(case.identity.sets(case.wanted)) != 1 or len(case) != len(case.rows_by_order):
         return False
     for name, *_ in id_columns:
         if [str(cell) for cell in case.table.cells(name)] != list(map(str, range(len(case)))):
@@ -386,21 +400,23 @@ def _by_content(case: Case, id_columns: Sequence[tuple[str, ...]], are_own_ids: 
     describe = bool(id_columns) and are_own_ids and ways.describe_the_rest(case)
     if not all(questions) and not describe:
         return None
-    pairs = None
     if id_columns:
         pairs = ways.by_id_in_one_set(case, id_columns[0])
-    if pairs is None:
-        pairs = ways.by_content(case)
+        if pairs is not None:
+            return pairs
+    pairs = ways.by_content(case)
+    if pairs is not None:
+        return pairs
     # ids of their own, such as a count, beside the questions in the dataset's order
-    if pairs is None and len(case) == len(case.first):
+    if len(case) == len(case.rows_by_order):
         with suppress(ValueError):  # something contradicts
-            pairs = ways.by_order(case)
-    if pairs is None:
-        pairs = ways.by_content(case, in_order)
-    if pairs is None:
-        with suppress(ValueError):  # something contradicts
-            pairs = ways.by_order_of_needed(case)
-    return pairs
+            return ways.by_order(case)
+    pairs = ways.by_content(case, in_order)
+    if pairs is not None:
+        return pairs
+    with suppress(ValueError):  # something contradicts
+        return ways.by_order_of_needed(case)
+    return None
 
 
 def _nearest(case: Case) -> str:
@@ -451,6 +467,7 @@ def _answered(case: Case, pairs: Pairs) -> _Answered:
     """Return the wanted rows and their responses."""
     rows = pairs.rows
     places = pairs.places
+    # only of the dataset's rows is it said which are wanted
     if pairs.way != STATED_ROWS and len(case.wanted) < len(case.rows):
         rows = []
         places = []
@@ -476,10 +493,10 @@ def _with_text_column(case: Case, answered: _Answered) -> _Answered:
     responses = answered.responses
     if case.identity.options.text_columns or responses.is_column_known:
         return answered
-    once = answered
+    once = answered  # each response with one of its rows
     if len(set(answered.places)) < len(answered.places):
-        numbers = dict(zip(answered.places, range(len(answered.places)), strict=True))
-        once = answered.take(list(numbers.values()))
+        number_of = {place: number for number, place in enumerate(answered.places)}
+        once = answered.take(list(number_of.values()))
     column = responses.columns[0]
     expected = _expected(case, once.rows)
     choice = text_column.decide(once.responses.table, column, _texts(once.responses), expected)
@@ -511,6 +528,9 @@ def _check_sorted_alike(case: Case, pairs: Pairs, answered: _Answered) -> None:
     """Check that what the dataset sorts its rows by, such as a type, is not other rows' where responses state it."""
     identity = case.identity
     responses = answered.responses
+    rows = len(answered.rows)
+    if rows < FEWEST_ROWS:
+        return
     wanted = case.wanted  # other rows, which are not scored, may lack a column
     others = {identity.target, *identity.id, *identity.also, *QUESTIONS, *IMAGES, *responses.columns}
     for name in responses.table.columns:
@@ -520,14 +540,12 @@ def _check_sorted_alike(case: Case, pairs: Pairs, answered: _Answered) -> None:
         cells = responses.table.cells(name)
         if not all(isinstance(cell, str) and cell in known for cell in cells):
             continue
-        different = 0
-        for cell, value in zip(cells, values_of(answered.rows, name), strict=True):
-            if cell != value:
-                different += 1
-        if len(cells) >= FEWEST_ROWS and different > (1 - OFTEN) * len(cells):
+        values = values_of(answered.rows, name)
+        different = sum(cell != value for cell, value in zip(cells, values, strict=True))
+        if different > (1 - OFTEN) * rows:
             raise ValueError(
                 f"{case.source}, matched by {pairs.way}: the column {name} is another than the dataset's in "
-                f"{different:,} of {len(cells):,} rows. Are these responses in another order, or are their ids not the "
+                f"{different:,} of {rows:,} rows. Are these responses in another order, or are their ids not the "
                 f"dataset's? Give each the id of its row, its image or its question. If {name} holds something else, "
                 "rename it."
             )
@@ -591,7 +609,9 @@ def _version(case: Case, pairs: Pairs, answered: _Answered) -> str:
     if pairs.way == STATED_ROWS:
         return STATED_ROWS
     places = range(len(answered.rows))
-    return case.identity.version_of(answered.rows, answered.responses.first_texts(case.questions, places))
+    return case.identity.version_of(
+        answered.rows, answered.responses.first_texts(case.question_columns, places)
+    )
 
 
 def _answer_ids(answered: _Answered) -> list[str]:
@@ -602,18 +622,28 @@ def _answer_ids(answered: _Answered) -> list[str]:
     return [str(cell) for cell in table.cells(ANSWER_ID)]
 
 
-def _prompts(case: Case, answered: _Answered) -> dict[str, Any]:
-    """Return what responses say of their prompts: names, texts, and how many are other ones than the row's."""
+@dataclass(frozen=True)
+class _Prompts:
+    """What responses say of their prompts."""
+
+    names: Sequence[str]  # each once
+    texts: Sequence[str]  # that of each response, with single spaces; "" for none
+    unlike: int  # how many are other ones than the row's
+
+
+def _prompts(case: Case, answered: _Answered) -> _Prompts:
+    """Return what responses say of their prompts."""
     table = answered.responses.table
     names = [""]
     if PROMPT in table.columns:
         names = sorted({str(cell or "") for cell in table.cells(PROMPT)})
     columns = PROMPTS_OR_QUESTIONS if case.identity.prompt else WHOLE_PROMPTS
-    prompts = answered.responses.first_texts(columns, range(len(answered.rows)))
+    texts = answered.responses.first_texts(columns, range(len(answered.rows)))
+    if not any(texts):
+        return _Prompts(names, texts, unlike=0)
+    texts = list(map(single_spaced, texts))
     unlike = 0
-    if any(prompts):
-        prompts = list(map(single_spaced, prompts))
-        for row, text in zip(answered.rows, prompts, strict=True):
-            if text and single_spaced(case.identity.prompt_of(row)) not in text:
-                unlike += 1
-    return {"prompts": names, "asked": prompts, "other_prompts": unlike}
+    for row, text in zip(answered.rows, texts, strict=True):
+        if text and single_spaced(case.identity.prompt_of(row)) not in text:
+            unlike += 1
+    return _Prompts(names, texts, unlike)

@@ -1,14 +1,10 @@
 """Says what of the texts that are scored is hardly the LVLM's: prompts, special tokens, JSON, spelled line breaks."""
 
-import ast
-import json
 import re
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from typing import Any
 
 from halluscope.judging.thought_marks import without
+from halluscope.responses.cells import literal_list
 from halluscope.responses.column_facts import SENTENCE
 from halluscope.sanitize import short_repr
 
@@ -27,8 +23,6 @@ _SPECIAL = re.compile(
 )
 # A line break that is spelled as two signs, and no command of LaTeX
 _SPELLED = re.compile(r"\\n(?![a-z])")
-# How long a list may be, in characters, that is looked into: reading it takes time that grows faster than it
-_LONGEST_LIST = 100_000
 
 
 def remarks(texts: Sequence[str], prompts: Sequence[str]) -> list[str]:
@@ -94,25 +88,3 @@ _ODDITIES: Mapping[str, Callable[[str, str], str]] = {
     "hold special tokens, which are no words of the LVLM. Decode with skip_special_tokens=True": _special_token,
     "are objects of JSON, which are scored with their keys. Save the text in them": _json_object,
 }
-
-
-def literal_list(text: str) -> list[str]:
-    """Return the texts in a list that is written as text by Python or as JSON; [] if it is none."""
-    if len(text) > _LONGEST_LIST:
-        return []
-    try:
-        values = _literal(text.strip())
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return []
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        return []
-    return values
-
-
-def _literal(text: str) -> Any:
-    """Return the value that is written as JSON, or as Python; JSON has escapes of its own, as of emoji in two parts."""
-    with suppress(ValueError, RecursionError):
-        return json.loads(text)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a backslash that escapes nothing, such as "\\%"
-        return ast.literal_eval(text)

@@ -51,17 +51,14 @@ def image_by_image(asked: Sequence[Asked], questions: Sequence[str]) -> list[int
     for turn, question in enumerate(questions):
         block = blocks[number]
         following = blocks[number + 1]
-        after = padded[turn + 1]
-        place = block.first(question)
-        begins_next = following.starts_with(question) and after != question and not block.asks(after)
         if following.asks(question):
             if block.asked_twice(question):
                 break  # it may be the second one of this image, or the next image's
-            if place < last or begins_next:
+            if block.first(question) < last or _begins(following, question, block, padded[turn + 1]):
                 number += 1
                 block = following
-                place = block.first(question)
                 last = NOWHERE
+        place = block.first(question)
         if place == NOWHERE or block.is_doubtful(question):
             break
         block.take(question)
@@ -162,6 +159,11 @@ class Block:
         del places[0]
         if not places:
             del self._places[question]
+
+
+def _begins(following: Block, question: str, block: Block, after: str) -> bool:
+    """Whether a question is the first about the following image, and the one `after` it is not about this image."""
+    return following.starts_with(question) and after != question and not block.asks(after)
 
 
 def _blocks(asked: Sequence[Asked]) -> list[Block]:

@@ -15,12 +15,18 @@ from halluscope.reading import tables
 from halluscope.reading.columns import alike, contradicting, plain, second_names
 from halluscope.reading.tables import Located
 from halluscope.responses import answer_lists, flat_lines, given, logs, text_column
-from halluscope.responses.cells import are_plain, is_nothing, label_in, text_in, yes_no_labels
+from halluscope.responses.cells import (
+    are_plain,
+    is_nothing,
+    label_in,
+    literal_list,
+    text_in,
+    yes_no_labels,
+)
 from halluscope.responses.given import Given, Source
 from halluscope.responses.image_urls import URLS
 from halluscope.responses.logs import LOG, Stated
 from halluscope.responses.names import IDS, IMAGES, MODELS, QUESTIONS, SAYS, TEXTS, is_image_file, only_one_in
-from halluscope.responses.odd_texts import literal_list
 from halluscope.responses.table import ABSENT, Row, Table, kinds, picked
 from halluscope.responses.unfolding import (
     ABOUT,
@@ -163,36 +169,23 @@ def _read(source: Source, options: Reading) -> Responses:
     """Read responses; their name is the user's, that of the model that a harness or each row states, or ""."""
     beside = Stated()
     cut_ends = CutEnds(allowed=options.matching.partial)
-    table = None
-    if len(source.files) == 1 and options.matching.limit is None:
-        table = _flat_table(source.files[0])
-    is_sampled = False
-    if table is None:
-        located = _rows_with_responses(source, options, beside, cut_ends)
-        is_sampled = located[0][1].keys() >= SAMPLE
-        if is_sampled:
-            located = logs.responses_of_samples(located, options.tasks)
-            if len(source.files) == 1 and not beside.model:
-                beside = logs.results_beside(source.files[0])
-        table = Table.of_rows(source.label, located)
-    if not is_sampled:
-        table = with_known_columns(table, options.matching.text_columns)
+    table = _table(source, options, beside, cut_ends)
     if len(source.files) < 2:  # the user joins the files of one LVLM, whatever these call it
         _check_one_model(table)
-    columns = _text_columns(table, options)
     if source.files and not beside.model:
         beside.model = _model_in(table)
-    is_table = any(ending(file) in SHEETS for file in source.files)
+    columns = _text_columns(table, options)
+    is_sheet = any(ending(file) in SHEETS for file in source.files)
     unread = Responses(
         name=source.name or beside.model,
         table=table,
         texts=[],
         missing=[],
         columns=[],
-        sampled=is_sampled,
-        is_column_known=is_sampled or beside.is_answer_list,
+        sampled=beside.are_samples,
+        is_column_known=beside.are_samples or beside.is_answer_list,
         figures=beside.figures,
-        blank=is_table and not options.matching.text_columns,
+        blank=is_sheet and not options.matching.text_columns,
         cut_ends=cut_ends.places,
     )
     responses = responses_in(unread, columns)
@@ -200,6 +193,24 @@ def _read(source: Source, options: Reading) -> Responses:
         text_column.refuse_missing(table, columns, len(table))
     _check_length(responses)
     return responses
+
+
+def _table(source: Source, options: Reading, beside: Stated, cut_ends: CutEnds) -> Table:
+    """Return the table of a source's rows, with their images and questions under known names."""
+    if len(source.files) == 1 and options.matching.limit is None:
+        flat = _flat_table(source.files[0])
+        if flat is not None:
+            return with_known_columns(flat, options.matching.text_columns)
+    located = _rows_with_responses(source, options, beside, cut_ends)
+    beside.are_samples = located[0][1].keys() >= SAMPLE
+    if not beside.are_samples:
+        table = Table.of_rows(source.label, located)
+        return with_known_columns(table, options.matching.text_columns)
+    if len(source.files) == 1 and not beside.model:
+        results = logs.results_beside(source.files[0])
+        beside.model = results.model
+        beside.figures = results.figures
+    return Table.of_rows(source.label, logs.responses_of_samples(located, options.tasks))
 
 
 def _rows_with_responses(
@@ -389,12 +400,11 @@ def with_known_columns(table: Table, columns: Sequence[str] = ()) -> Table:
     text = text_column.first_named(first, columns)[1]
     has_no_id = set(IDS).isdisjoint(first)
     asks_nothing = set(QUESTIONS).intersection(first) <= {text}
-    sought: Sequence[str] = ()
+    more: dict[str, list[Any]] = {}
     if asks_nothing:
-        sought = IDS + QUESTIONS
+        more = _in_objects(table, text, IDS + QUESTIONS)
     elif has_no_id:
-        sought = IDS
-    more = _in_objects(table, text, sought)
+        more = _in_objects(table, text, IDS)
     if not text and isinstance(first.get("message"), Mapping):
         more[TEXTS[0]] = table.cells("message")
     if has_no_id:
@@ -419,8 +429,7 @@ def _asks(table: Table, name: Any) -> bool:
 def _in_objects(table: Table, text: str, sought: Sequence[str]) -> dict[str, list[Any]]:
     """Return the ids, images and questions that are sought, where rows state them in objects or in chats."""
     columns: dict[str, list[Any]] = {}
-    holds_objects = any(isinstance(value, dict | list) for value in table.row(0).values())
-    if not sought or not holds_objects:
+    if not any(isinstance(value, dict | list) for value in table.row(0).values()):
         return columns
     for place in range(len(table)):
         for name, cell in table.row(place).items():
@@ -516,26 +525,24 @@ def responses_in(responses: Responses, columns: Sequence[str]) -> Responses:
     """
     table = responses.table
     missing = text_column.missing(table, columns, responses.blank)
+    labels: Mapping[str, str] = {}
     if len(columns) > 1:
         chosen = _first_filled(table, columns, missing)
         cells = [table.cells(column)[place] for place, column in enumerate(chosen)]
     else:
         chosen = [columns[0]] * len(table)
         cells = table.cells(columns[0])
-    labels: Mapping[str, str] = {}
-    if len(columns) == 1:
         labels = yes_no_labels(cell for cell, lacks in zip(cells, missing, strict=True) if not lacks)
-    texts = []
-    if not labels and True not in missing and are_plain(cells):
-        texts = list(cells)
-    else:
+    texts = list(cells)
+    # the usual texts stand for themselves; a loop is slow
+    if labels or True in missing or not are_plain(cells):
         for place, cell in enumerate(cells):
             if missing[place]:
-                texts.append("")
+                texts[place] = ""
             elif labels:
-                texts.append(labels[label_in(cell)])
+                texts[place] = labels[label_in(cell)]
             else:
-                texts.append(_text_of(cell, table.where[place], chosen[place]))
+                texts[place] = _text_of(cell, table.where[place], chosen[place])
     return replace(
         responses,
         texts=_without_brackets(texts, missing),
@@ -565,15 +572,19 @@ def _without_brackets(texts: list[str], missing: Sequence[bool]) -> list[str]:
     """Return the texts in lists of one text that are written as texts, if all are."""
     bare = []
     for text, lacks in zip(texts, missing, strict=True):
+        if lacks:
+            bare.append(text)
+            continue
         match = _LIST.fullmatch(text)
-        if match is None and not lacks:
+        if match is None:
             return texts
         values = literal_list(text)
-        if len(values) == 1:
-            text = values[0]
-        elif match and not values:
-            text = match[2]
-        bare.append(text)
+        if not values:  # its marks are not spelled as Python or JSON would
+            bare.append(match[2])
+        elif len(values) == 1:
+            bare.append(values[0])
+        else:
+            bare.append(text)
     return bare
 
 

@@ -74,22 +74,22 @@ class Case:
         return [row for row in self.rows if self.identity.wanted(row)]
 
     @cached_property
-    def first(self) -> list[Any]:
+    def rows_by_order(self) -> list[Any]:
         """The rows that responses may belong to by their order: the first, if only the first responses were read."""
         if self.identity.options.limit:
             return self.wanted[: len(self)]
         return self.wanted
 
     @cached_property
-    def questions(self) -> list[str]:
+    def question_columns(self) -> list[str]:
         """The columns in which responses may state questions."""
-        questions = [name for name in self._present(QUESTIONS) if not self._only_instructs(name)]
+        columns = [name for name in self._present(QUESTIONS) if not self._only_instructs(name)]
         # where another column asks, the user names the responses', or none of many rows asks, `text` may hold right
         # answers or responses too
-        may_say = len(questions) > 1 or self.identity.options.text_columns or len(self) >= FEWEST_ROWS
-        if "text" in questions and may_say and not self._asks("text"):
-            questions.remove("text")
-        return questions
+        may_say = len(columns) > 1 or self.identity.options.text_columns or len(self) >= FEWEST_ROWS
+        if "text" in columns and may_say and not self._asks("text"):
+            columns.remove("text")
+        return columns
 
     def _only_instructs(self, name: str) -> bool:
         """Whether a column has the same text in all of many rows: a piece of one, or how to answer the questions."""
@@ -105,12 +105,12 @@ class Case:
         return any("?" in str(cell) for cell in self.responses.cells(name))
 
     @cached_property
-    def images(self) -> list[str]:
+    def image_columns(self) -> list[str]:
         """The columns in which responses may name images, beside the id."""
         return self._beside_ids(IMAGES)
 
     @cached_property
-    def urls(self) -> list[str]:
+    def address_columns(self) -> list[str]:
         """The columns in which responses may state the addresses of images."""
         return self._beside_ids(URLS)
 
@@ -126,9 +126,9 @@ class Case:
         return [name for name in names if name in self.table.columns]
 
     @cached_property
-    def objects(self) -> list[str]:
-        """The column with the object that each response is about, where none states a question; [] if there is none."""
-        if self.questions:
+    def object_columns(self) -> list[str]:
+        """The column with the object that each response is about, if none states a question; [] if there is none."""
+        if self.question_columns:
             return []
         known = {plain_object(getattr(row, "object", "")) for row in self.rows} - {""}
         if not known:
@@ -170,20 +170,25 @@ class Case:
     def stated_questions(self) -> list[str]:
         """The dataset's question that each response states, with or without other words; "" for none."""
         known = set(questions_of(self.rows)) - {""}
-        columns = [self.responses.cells(name) for name in self.questions]
-        questions = []
-        for cells in self._by_row(columns):
-            texts = [cell for cell in cells if isinstance(cell, str)]
-            questions.append(question_in(texts, known))
+        questions = [question_in(self.asking_texts(place), known) for place in range(len(self))]
         if "" in questions:
+            columns = [self.responses.cells(name) for name in self.question_columns]
             _find_before_ending(questions, columns, known)
         return questions
+
+    def asking_texts(self, place: int) -> list[str]:
+        """Return the texts that a response states in the columns for questions."""
+        return [cell for cell in self._asking_cells[place] if isinstance(cell, str)]
+
+    @cached_property
+    def _asking_cells(self) -> list[tuple[Any, ...]]:
+        return self._by_row([self.responses.cells(name) for name in self.question_columns])
 
     @cached_property
     def stated_images(self) -> list[str]:
         """The dataset's image that each response states, as `images_of` writes it; [] unless all state one."""
         names = self._by_row([self.table.cells(name) for name in self._present(IMAGES)])
-        addresses = self._by_row([self.table.cells(name) for name in self.urls])
+        addresses = self._by_row([self.table.cells(name) for name in self.address_columns])
         images = []
         for place in range(len(self)):
             image = self._known_image(names[place], addresses[place])
@@ -213,7 +218,7 @@ class Case:
 
     def without_repeats(self) -> "Case | None":
         """Return the case without the responses that repeat an earlier one; None if no response does."""
-        names = self.questions + list(self.identity.also_by)
+        names = self.question_columns + list(self.identity.also_by)
         for column in self.identity.also:
             names.append(column)
             names.extend(SYNONYMS[column])
@@ -225,7 +230,7 @@ class Case:
 
     def stated_ids(self) -> list[tuple[str, ...]]:
         """Return the ids and images that each response states."""
-        names = list(self.identity.id) + list(IDS) + self.urls
+        names = list(self.identity.id) + list(IDS) + self.address_columns
         if self.identity.options.id_column:
             names.append(self.identity.options.id_column)
         return self._plain_cells(names)
@@ -235,7 +240,7 @@ class Case:
         columns = []
         for name in self._present(list(dict.fromkeys(names))):
             plain: Callable[[object], str] = plain_id
-            if name in IMAGES or name in self.urls:
+            if name in IMAGES or name in self.address_columns:
                 plain = plain_image
             texts = []
             for cell in self.responses.cells(name):
@@ -354,11 +359,8 @@ def _with_set(table: Table, before: Table, ours: str, values: Collection[str]) -
     for place, cell in enumerate(own_cells):
         if isinstance(cell, str) and cell:
             sets.append(_sets_in(cell, values) or cell)
-            continue
-        stated = table.cell(place, ours)
-        for name in reversed(names):
-            stated = _sets_in(table.cells(name)[place], values) or stated
-        sets.append(stated)
+        else:
+            sets.append(_first_sets(table, place, names, values) or table.cell(place, ours))
     return table.with_columns({ours: sets})
 
 
@@ -370,6 +372,15 @@ def _names_other_things(cells: Sequence[Any], values: Collection[str]) -> bool:
     if kinds(cells) != {str} or len(set(cells)) < 2:
         return False
     return not any(_sets_in(cell, values) for cell in set(cells))
+
+
+def _first_sets(table: Table, place: int, names: Sequence[str], values: Collection[str]) -> str:
+    """Return the set, or the sets, in the first of some columns where a row names any; "" for none."""
+    for name in names:
+        sets = _sets_in(table.cells(name)[place], values)
+        if sets:
+            return sets
+    return ""
 
 
 def _sets_in(cell: Any, values: Collection[str]) -> str:

@@ -252,20 +252,13 @@ def decide(table: Table, column: str, texts: Texts, expected: Expected) -> Choic
     if not facts.is_usable:
         return _instead_of(table, facts, expected)
     if are_all_right(texts, expected):
-        _refuse_beside_others(table, replace(facts, right=facts.rows), expected)
-    if not facts.is_constant and not _may_be_of_people(column, expected):
-        return Choice(column, _about_other_responses(table, column, texts, expected))
-    varied = _varied(beside(table, column, expected))
-    if not facts.is_constant and column != CAPTION:  # of two usual names, their order decides
-        varied = [others for others in varied if others.name not in TEXTS]
-    if facts.is_constant and not varied:
-        return Choice(column, _about_one_text(facts))
-    # an LVLM may say yes to all, but nobody is asked nothing but "Yes"
-    if facts.is_sentence and len(varied) == 1:
-        return Choice(varied[0].name, [_passed_over(facts, varied[0].name)])
-    if varied:
-        raise ValueError(_refusal(table, facts, varied))
-    return Choice(column)
+        _refuse_all_right(table, facts, expected)
+    if facts.is_constant:
+        return _despite_one_text(table, facts, expected)
+    if _may_be_of_people(column, expected):
+        _refuse_beside_others(table, facts, expected)
+        return Choice(column)
+    return Choice(column, _about_other_responses(table, column, texts, expected))
 
 
 def _instead_of(table: Table, facts: Facts, expected: Expected) -> Choice:
@@ -283,12 +276,36 @@ def _instead_of(table: Table, facts: Facts, expected: Expected) -> Choice:
     return Choice(column, [_passed_over(facts, column)] + _about_one_text(candidates[0]))
 
 
-def _refuse_beside_others(table: Table, facts: Facts, expected: Expected) -> None:
-    """Raise an error if another column, which is not always right, may hold the responses."""
+def _refuse_all_right(table: Table, facts: Facts, expected: Expected) -> None:
+    """Raise an error for a column that is always right if another one, which is not, may hold the responses."""
     others = []
     for candidate in _varied(beside(table, facts.name, expected)):
         if not are_all_right(texts_of(table, candidate.name), expected):
             others.append(candidate)
+    if others:
+        raise ValueError(_refusal(table, replace(facts, right=facts.rows), others))
+
+
+def _despite_one_text(table: Table, facts: Facts, expected: Expected) -> Choice:
+    """Return the column with the responses where the one that is named like them has the same text in nearly all rows.
+
+    An LVLM may say the same to all, but a prompt may be the same too.
+    """
+    others = _varied(beside(table, facts.name, expected))
+    if not others:
+        return Choice(facts.name, _about_one_text(facts))
+    # an LVLM may say yes to all, but nobody is asked nothing but "Yes"
+    if facts.is_sentence and len(others) == 1:
+        column = others[0].name
+        return Choice(column, [_passed_over(facts, column)])
+    raise ValueError(_refusal(table, facts, others))
+
+
+def _refuse_beside_others(table: Table, facts: Facts, expected: Expected) -> None:
+    """Raise an error for a column that may hold what people wrote if another one may hold the responses."""
+    others = _varied(beside(table, facts.name, expected))
+    if facts.name != CAPTION:  # of two usual names, their order decides
+        others = [candidate for candidate in others if candidate.name not in TEXTS]
     if others:
         raise ValueError(_refusal(table, facts, others))
 
@@ -296,14 +313,10 @@ def _refuse_beside_others(table: Table, facts: Facts, expected: Expected) -> Non
 def _about_other_responses(table: Table, column: str, texts: Texts, expected: Expected) -> list[str]:
     """Say which other columns have other responses, such as those of a second method."""
     remarks: list[str] = []
-    columns = _varied(beside(table, column, expected))
-    if not columns:
-        return remarks
-    for facts in columns:
+    kind = "answer" if expected.labels else "text"
+    for facts in _varied(beside(table, column, expected)):
         others = texts_of(table, facts.name)
-        kind = "text"
         if expected.labels:
-            kind = "answer"
             different = _other_labels(texts, others, expected.labels)
         else:
             different = other_texts.count(texts, others, facts.name)

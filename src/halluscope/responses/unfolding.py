@@ -159,33 +159,13 @@ def unfolded(
         known: what is known.
         figures: the numbers that stand beside rows are added here.
     """
-    lists: dict[str, Rows] = {}
-    if OWN.isdisjoint(row) and not set(known.text_columns).intersection(row):
-        lists = _lists(row, known)
-    if len(lists) > 1 and not _are_named_apart(list(lists.values())):
-        if not _are_alike(list(lists.values())):
-            lists = {}
-        elif len(set(map(_about, lists.values()))) < len(lists):
-            raise ValueError(
-                f"{where} holds responses of several LVLMs, or of several runs, to the same questions: "
-                f"{one_line(', '.join(lists), 120)}; expected those of one. Save each list as a file of its own."
-            )
+    lists = _lists_to_read(row, where, known)
     if not lists:
         yield where, row
         return
-    shared = {}
-    beside = {}
-    for name, value in row.items():
-        if isinstance(value, str | int | float):
-            shared[name] = value
-        elif name in IMAGES and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
-            shared[name] = value[0]  # the only image of a chat
-        if name not in lists:
-            beside[name] = value
-    image = shared.get(tables.KEY)
-    if isinstance(image, str) and is_image_file(image):
-        shared["image"] = image
+    beside = {name: value for name, value in row.items() if name not in lists}
     figures.update(figures_in(beside))
+    shared = _shared(row)
     for name, part in lists.items():
         chat = turns(part.rows)
         if "response" in chat:
@@ -196,6 +176,38 @@ def unfolded(
         for number, inner in enumerate(part.rows, 1):
             whole = {**shared, **part.facts, **inner}
             yield from unfolded(whole, f"{where}, {name} {number}", known, {})
+
+
+def _lists_to_read(row: Row, where: str, known: Unfolding) -> dict[str, Rows]:
+    """Return the lists of rows in an object by their keys; {} where it has a text, or where its lists are no rows."""
+    if not OWN.isdisjoint(row) or not set(known.text_columns).isdisjoint(row):
+        return {}
+    lists = _lists(row, known)
+    parts = list(lists.values())
+    if len(parts) < 2 or _are_named_apart(parts):
+        return lists
+    if not _are_alike(parts):
+        return {}
+    if len(set(map(_about, parts))) < len(parts):
+        raise ValueError(
+            f"{where} holds responses of several LVLMs, or of several runs, to the same questions: "
+            f"{one_line(', '.join(lists), 120)}; expected those of one. Save each list as a file of its own."
+        )
+    return lists
+
+
+def _shared(row: Row) -> dict[str, Any]:
+    """Return what an object says of each row in its lists: its texts, its numbers and its image."""
+    shared = {}
+    for name, value in row.items():
+        if isinstance(value, str | int | float):
+            shared[name] = value
+        elif name in IMAGES and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+            shared[name] = value[0]  # the only image of a chat
+    image = shared.get(tables.KEY)
+    if isinstance(image, str) and is_image_file(image):
+        shared["image"] = image
+    return shared
 
 
 def _are_named_apart(lists: Sequence[Rows]) -> bool:
@@ -220,12 +232,18 @@ def _lists(row: Row, known: Unfolding) -> dict[str, Rows]:
             lists[str(name)] = Rows(_facts_of_key(str(name), known), value)
     if lists or not ABOUT.isdisjoint(row):
         return lists
+    return _lists_in_objects(row, known)
+
+
+def _lists_in_objects(row: Row, known: Unfolding) -> dict[str, Rows]:
+    """Return the objects in an object that hold rows by ids; without any, the lists in these objects."""
     objects: dict[str, Row] = {}
     for name, value in row.items():
         if isinstance(value, str) and (SAYS.match(name) or is_image_file(value)):
             return {}  # a row, with objects beside its text
         if isinstance(value, Mapping):
             objects[str(name)] = value
+    lists = {}
     for name, value in objects.items():
         if _is_by_id(name, value):
             by_id = [entry for _, entry in tables.by_id(value, "")]

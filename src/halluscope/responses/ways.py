@@ -60,6 +60,22 @@ class Incomplete(ValueError):
 # By ids
 
 
+@dataclass(frozen=True)
+class Keys:
+    """What responses and rows are joined by, in forms that are equal where the same row is meant."""
+
+    theirs: Sequence[str]  # the columns of the responses' keys
+    ours: Sequence[str]  # the columns of the rows' keys
+    responses: list[Key]
+    rows: list[Key]
+
+    @property
+    def numbers(self) -> list[int]:
+        """The number of the row that each response is about, or `NOWHERE`."""
+        number_of = {key: number for number, key in enumerate(self.rows)}
+        return [number_of.get(key, NOWHERE) for key in self.responses]
+
+
 def by_id(case: Case, columns: Sequence[str]) -> Pairs:
     """Match by ids in some columns, and by the set of the row if all responses state it."""
     identity = case.identity
@@ -70,21 +86,18 @@ def by_id(case: Case, columns: Sequence[str]) -> Pairs:
                 f"{case.where(lacking)} has no {name}; expected {', '.join(columns)} in each response, or in none."
             )
     sets = [name for name in identity.also if case.fills(name) and all(values_of(case.rows, name))]
-    theirs = list(columns) + sets
-    ours = list(identity.id) + sets
-    keys = _keys(case, theirs, ours, case.wanted)
+    keys = _keys(case, list(columns) + sets, list(identity.id) + sets, case.wanted)
     if len(set(keys.rows)) < len(keys.rows):
-        return _by_id_and_order(case, theirs, keys)
-    way = " and ".join(theirs)
-    count = len(case.wanted)
+        return _by_id_and_order(case, keys)
+    way = " and ".join(keys.theirs)
     if keys.responses == keys.rows:
-        return agreeing(case, way, case.wanted, list(range(count)), count)
-    answered = _answered(keys)
-    _check_ids(case, theirs, ours, keys, answered)
-    places = [place for place, number in enumerate(answered) if number != NOWHERE]
+        return agreeing(case, way, case.wanted)
+    numbers = keys.numbers
+    _check_ids(case, keys, numbers)
+    places = [place for place, number in enumerate(numbers) if number != NOWHERE]
     if not identity.partial_ok:
-        places.sort(key=answered.__getitem__)
-    rows = [case.wanted[answered[place]] for place in places]
+        places.sort(key=numbers.__getitem__)
+    rows = [case.wanted[numbers[place]] for place in places]
     needed = _of_stated_sets(case, sets)
     pairs = agreeing(case, way, rows, places, len(needed))
     if not identity.partial_ok and len(rows) < len(needed):
@@ -101,29 +114,8 @@ def _of_stated_sets(case: Case, columns: Sequence[str]) -> list[Any]:
     return rows
 
 
-def _answered(keys: "Keys") -> list[int]:
-    """Return the number of the row that each response is about, or `NOWHERE`."""
-    numbers = dict(zip(keys.rows, range(len(keys.rows)), strict=True))
-    return [numbers.get(key, NOWHERE) for key in keys.responses]
-
-
-@dataclass(frozen=True)
-class Keys:
-    """What responses and rows are joined by, in forms that are equal where the same row is meant."""
-
-    responses: list[Key]
-    rows: list[Key]
-
-
 def _keys(case: Case, theirs: Sequence[str], ours: Sequence[str], rows: Sequence[Any]) -> Keys:
-    """Return the keys of the responses and of some rows.
-
-    Args:
-        case: the responses.
-        theirs: the columns of the responses.
-        ours: the columns of the rows.
-        rows: the rows.
-    """
+    """Return the keys of the responses, in their columns, and of some rows, in ours."""
     id_column = case.identity.id[0]
     files: dict[str, str] = {}
     if id_column in IMAGES:
@@ -135,66 +127,54 @@ def _keys(case: Case, theirs: Sequence[str], ours: Sequence[str], rows: Sequence
         if not (are_whole(of_responses[number]) and are_whole(of_rows[number])):
             of_responses[number] = [str(key) for key in of_responses[number]]
             of_rows[number] = [plain_id(value) for value in of_rows[number]]
-    return Keys(keys_in(of_responses), keys_in(of_rows))
+    return Keys(theirs, ours, keys_in(of_responses), keys_in(of_rows))
 
 
-def _check_ids(
-    case: Case, theirs: Sequence[str], ours: Sequence[str], keys: Keys, answered: Sequence[int]
-) -> None:
-    """Check that each response is about a row of the dataset, and no two about one.
-
-    Args:
-        case: the responses.
-        theirs: the columns of their keys.
-        ours: the columns of the rows' keys.
-        keys: the keys.
-        answered: the number of each response's row, or `NOWHERE`.
-    """
-    if NOWHERE not in answered and len(set(answered)) == len(answered):
+def _check_ids(case: Case, keys: Keys, numbers: Sequence[int]) -> None:
+    """Check that each response is about a row of the dataset, wanted or not, and no two about one wanted row."""
+    if NOWHERE not in numbers and len(set(numbers)) == len(numbers):
         return
-    left_out: set[Key] = set()
-    if len(case.rows) > len(case.wanted):
-        unwanted = [row for row in case.rows if not case.identity.wanted(row)]
-        left_out = set(_keys(case, theirs, ours, unwanted).rows)
-    first: dict[int, int] = {}
-    for place, number in enumerate(answered):
+    unwanted = [row for row in case.rows if not case.identity.wanted(row)]
+    unwanted_keys: set[Key] = set()
+    if unwanted:
+        unwanted_keys.update(_keys(case, keys.theirs, keys.ours, unwanted).rows)
+    first: dict[int, int] = {}  # the number of a row -> the place of the first response about it
+    for place, number in enumerate(numbers):
         key = keys.responses[place]
+        if number == NOWHERE and key in unwanted_keys:
+            continue
         if number == NOWHERE:
-            if key in left_out:
-                continue
             raise UnknownId(
-                f"{case.where(place)}: {named(theirs, key)} is not among the {len(case.wanted):,} rows of the "
-                f"dataset; expected one such as {named(ours, keys.rows[0])}. Are these the responses to this dataset, "
-                "and to this split of it?"
+                f"{case.where(place)}: {named(keys.theirs, key)} is not among the {len(case.wanted):,} rows of the "
+                f"dataset; expected one such as {named(keys.ours, keys.rows[0])}. Are these the responses to this "
+                "dataset, and to this split of it?"
             )
         if number in first:
             raise Repeated(
-                f"{case.where(place)}: {named(theirs, key)} is already in {case.where(first[number])}; expected one "
-                "response per row. Remove one of them."
+                f"{case.where(place)}: {named(keys.theirs, key)} is already in {case.where(first[number])}; expected "
+                "one response per row. Remove one of them."
             )
         first[number] = place
 
 
-def _by_id_and_order(case: Case, theirs: Sequence[str], keys: Keys) -> Pairs:
+def _by_id_and_order(case: Case, keys: Keys) -> Pairs:
     """Match where several rows share their ids: then only the order of the rows will do."""
-    pairs = _first_of_one_set(case, lambda one_set: by_id(one_set, theirs))
+    pairs = _first_of_one_set(case, lambda one_set: by_id(one_set, keys.theirs))
     if pairs is not None:
         return pairs
     if set(keys.rows).isdisjoint(keys.responses):
-        ours = list(case.identity.id) + list(theirs[len(case.identity.id) :])
-        _check_ids(case, theirs, ours, keys, _answered(keys))
-    if keys.responses != keys.rows[: len(case.first)]:
-        columns = theirs[: len(case.identity.id)]
+        _check_ids(case, keys, keys.numbers)
+    if keys.responses != keys.rows[: len(case.rows_by_order)]:
+        columns = keys.theirs[: len(case.identity.id)]
         example = Counter(keys.rows).most_common(1)[0][0]
         raise ValueError(
-            f"{case.source}: several of the {len(case.first):,} rows of the dataset share their "
-            f"{' and '.join(columns)}, such as {named(theirs, example)}, and the "
+            f"{case.source}: several of the {len(case.rows_by_order):,} rows of the dataset share their "
+            f"{' and '.join(columns)}, such as {named(keys.theirs, example)}, and the "
             "responses are not in the dataset's order. Choose one config or sampling "
             f"({_choices(case)}), or give each response its {' and '.join(case.identity.also) or 'config'}, its image "
             "or its question. If they answer another version of the questions, name its file: --dataset FILE."
         )
-    way = f"{' and '.join(theirs)} and {ORDER}"
-    return agreeing(case, way, case.first, list(range(len(case))), len(case.wanted))
+    return agreeing(case, f"{' and '.join(keys.theirs)} and {ORDER}", case.rows_by_order)
 
 
 def _choices(case: Case) -> str:
@@ -252,7 +232,7 @@ def _first_of_one_set(case: Case, match: Callable[[Case], Pairs]) -> Pairs | Non
 
     They may equally be the first of the whole dataset, whose first set then is the one that fits.
     """
-    if not case.identity.options.limit or len(case.first) == len(case.wanted):
+    if not case.identity.options.limit or len(case.rows_by_order) == len(case.wanted):
         return None
     return _in_one_set(case, match)
 
@@ -324,8 +304,8 @@ def by_order(case: Case) -> Pairs:
         return pairs
     count = len(case)
     rows = case.rows
-    if count == len(case.first):
-        rows = case.first
+    if count == len(case.rows_by_order):
+        rows = case.rows_by_order
     if count != len(rows):
         between = ", " if len(case.identity.id) > 1 else " or "
         names = between.join(case.identity.columns)
@@ -334,7 +314,7 @@ def by_order(case: Case) -> Pairs:
             f"rows; expected one response per row in the same order, or an id of its own in each response: {names}."
             f"{_sets_of_so_many(case)}"
         )
-    return agreeing(case, ORDER, list(rows), list(range(count)), len(case.wanted))
+    return agreeing(case, ORDER, list(rows))
 
 
 def _sets_of_so_many(case: Case) -> str:
@@ -356,7 +336,7 @@ def by_order_of_needed(case: Case) -> Pairs | None:
     rows = [row for row in case.wanted if case.identity.set_of(row) is not None]
     if len(rows) != len(case) or len(rows) == len(case.wanted):
         return None
-    return agreeing(case, ORDER, rows, list(range(len(rows))), len(case.wanted))
+    return agreeing(case, ORDER, rows)
 
 
 # By images and questions
@@ -364,12 +344,13 @@ def by_order_of_needed(case: Case) -> Pairs | None:
 
 def by_images(case: Case) -> Pairs | None:
     """Match by the images alone, if each response states one of its own and none of their rows asks a question."""
-    described_rows = described(case)
-    images = case.stated_images if described_rows else []
-    if not images or len(set(images)) < len(images) or not set(images) <= described_rows.keys():
+    row_of = described(case)
+    if not row_of:
         return None
-    rows = [described_rows[image] for image in images]
-    return agreeing(case, IMAGE, rows, list(range(len(case))), len(case.wanted))
+    images = case.stated_images
+    if not images or len(set(images)) < len(images) or not set(images) <= row_of.keys():
+        return None
+    return agreeing(case, IMAGE, [row_of[image] for image in images])
 
 
 def described(case: Case) -> dict[str, Any]:
@@ -392,19 +373,16 @@ def describe_the_rest(case: Case) -> bool:
     """Whether the responses that state none of the dataset's questions are about images that it asks nothing of."""
     if not any(case.stated_questions):
         return False
-    rows = described(case)
-    images = case.stated_images if rows else []
-    if not images:
+    row_of = described(case)
+    if not row_of or not case.stated_images:
         return False
     for place, question in enumerate(case.stated_questions):
         if question:
             continue
-        if images[place] not in rows:
+        if case.stated_images[place] not in row_of:
             return False
-        for name in case.questions:
-            cell = case.responses.cells(name)[place]
-            if isinstance(cell, str) and "?" in cell:
-                return False
+        if any("?" in text for text in case.asking_texts(place)):
+            return False
     return True
 
 
@@ -419,21 +397,26 @@ def by_image_and_question(case: Case) -> Pairs | None:
     images = [_image_among(case, place, rows_of_images) for place in range(len(case))]
     if 2 * images.count("") > len(images):  # a few numbers may be the names of files by chance
         return None
-    answered: dict[int, int] = {}
+    place_of: dict[int, int] = {}
     for place, image in enumerate(images):
         number = _number_of_question(case, place, rows_of_images.get(image, []))
-        if number in answered:
+        if number in place_of:
             raise Repeated(
                 f"{case.where(place)} answers {case.identity.named(case.wanted[number])}, as "
-                f"{case.where(answered[number])} does; expected one response per row. Remove one of them."
+                f"{case.where(place_of[number])} does; expected one response per row. Remove one of them."
             )
-        answered[number] = place
-    numbers = sorted(answered)
+        place_of[number] = place
+    return _asked_alike(case, f"{IMAGE} and {QUESTION}", place_of)
+
+
+def _asked_alike(case: Case, way: str, place_of: Mapping[int, int]) -> Pairs:
+    """Return the rows of some numbers and their responses, which were found by the rows' own questions."""
+    numbers = sorted(place_of)
     rows = picked(case.wanted, numbers)
     check_none_missing(case, missing(case, case.wanted, rows), len(case.wanted))
-    places = [answered[number] for number in numbers]
+    places = [place_of[number] for number in numbers]
     states = {"question": [SAME] * len(rows)}
-    return Pairs(f"{IMAGE} and {QUESTION}", rows, places, len(case.wanted), states)
+    return Pairs(way, rows, places, len(case.wanted), states)
 
 
 def _image_among(case: Case, place: int, known: Collection[str]) -> str:
@@ -490,19 +473,14 @@ def by_questions_of_images(case: Case) -> Pairs:
             break  # nor can what follows be told apart
         questions.append(question)
         answers.append(answer.strip().casefold() if isinstance(answer, str) else "")
-    answered = images_in_any_order(asked, questions, answers)
-    if len(answered) < len(case):
+    numbers = images_in_any_order(asked, questions, answers)
+    if len(numbers) < len(case):
         raise UnknownId(
-            f"{case.where(len(answered))} states no image, and asks with the next response not what the dataset asks "
+            f"{case.where(len(numbers))} states no image, and asks with the next response not what the dataset asks "
             f"about one; expected the name of the image, such as {case.wanted[0].file_name}, in each response, or the "
             "responses to the questions about an image one after the other, each with its question and right answer."
         )
-    place_of = dict(zip(answered, range(len(answered)), strict=True))
-    numbers = sorted(answered)
-    rows = picked(case.wanted, numbers)
-    check_none_missing(case, missing(case, case.wanted, rows), len(case.wanted))
-    states = {"question": [SAME] * len(rows)}
-    return Pairs(QUESTION, rows, [place_of[number] for number in numbers], len(case.wanted), states)
+    return _asked_alike(case, QUESTION, {number: place for place, number in enumerate(numbers)})
 
 
 def _right_answers(case: Case) -> list[Any]:
@@ -525,50 +503,52 @@ def _longest_question(case: Case, place: int, known: Collection[str]) -> str:
 
 
 def texts_that_ask(case: Case, place: int) -> list[str]:
-    """Return what a response states in the columns for questions."""
-    texts = []
-    for name in case.questions:
-        cell = case.responses.cells(name)[place]
-        if isinstance(cell, str):
-            texts.append(plain_question(cell))
-    return texts
+    """Return what a response states in the columns for questions, as questions are compared."""
+    return [plain_question(text) for text in case.asking_texts(place)]
+
+
+@dataclass(frozen=True)
+class AnsweredSet:
+    """A set of rows that responses one after the other answer."""
+
+    rows: list[Any]  # the row of each response
+    wanted: list[Any]  # the rows of the set that need a response
 
 
 def by_content(case: Case, rows_of: FindRows = image_by_image) -> Pairs | None:
     """Match by the questions that responses state, set after set; None where these do not decide."""
-    identity = case.identity
-    sets = identity.sets(case.rows)
-    answered: list[Any] = []
-    needed = 0
-    lacking: list[tuple[Sequence[Any], int]] = []
-    while len(answered) < len(case):
-        first = len(answered)
+    sets = case.identity.sets(case.rows)
+    answered: list[AnsweredSet] = []
+    first = 0
+    while first < len(case):
         runs = {name: _run(case, rows, first, rows_of) for name, rows in sets.items()}
         _check_not_repeated(case, sets, runs, first)
-        best = _longest(runs)
-        if best is None:
+        longest = _longest(runs)
+        if longest is None:
             return None
-        one_set = sets.pop(best)
-        run = runs[best]
-        answered += run
-        if len(run) < len(one_set):
-            prompts = case.responses.first_texts(case.questions, range(first, len(answered)))
-            if identity.version_of(run, prompts):
-                one_set = run  # an older version has fewer rows
-        wanted = [row for row in one_set if identity.wanted(row)]
-        needed += len(wanted)
-        lacking.append((missing(case, wanted, run), len(wanted)))
-    for rows_without, count in lacking:
-        check_none_missing(case, rows_without, count)
-    places_of_rows = {id(row): place for place, row in enumerate(answered)}
-    rows = []
-    places = []
-    for row in case.rows:
-        if id(row) in places_of_rows:
-            rows.append(row)
-            places.append(places_of_rows[id(row)])
+        answered.append(_answered_set(case, sets.pop(longest), runs[longest], first))
+        first += len(runs[longest])
+    needed = 0
+    rows_of_responses: list[Any] = []
+    for one_set in answered:
+        check_none_missing(case, missing(case, one_set.wanted, one_set.rows), len(one_set.wanted))
+        needed += len(one_set.wanted)
+        rows_of_responses += one_set.rows
+    place_of = {id(row): place for place, row in enumerate(rows_of_responses)}
+    rows = [row for row in case.rows if id(row) in place_of]
+    places = [place_of[id(row)] for row in rows]
     way = f"{IMAGE if case.stated_images else ORDER} and {QUESTION}"
     return agreeing(case, way, rows, places, needed)
+
+
+def _answered_set(case: Case, one_set: list[Any], run: list[Any], first: int) -> AnsweredSet:
+    """Return which rows of a set need a response, if those of a run have one: of an older version, no others do."""
+    identity = case.identity
+    if len(run) < len(one_set):
+        prompts = case.responses.first_texts(case.question_columns, range(first, first + len(run)))
+        if identity.version_of(run, prompts):
+            one_set = run
+    return AnsweredSet(run, [row for row in one_set if identity.wanted(row)])
 
 
 def _longest(runs: Mapping[str, Sequence[Any]]) -> str | None:
@@ -652,7 +632,7 @@ def by_cells(case: Case) -> Pairs | None:
     if all(len(sets) < 2 for sets in places_by_sets):
         return None
     orders = _orders_of_sets(case, column)
-    answered: dict[int, int] = {}
+    place_of: dict[int, int] = {}
     for sets, places in places_by_sets.items():
         questions = picked(case.stated_questions, places)
         shared_rows = _in_order_of(questions, orders.get(sets, {}))
@@ -660,18 +640,12 @@ def by_cells(case: Case) -> Pairs | None:
             return None
         for row_of_set, place in zip(shared_rows, places, strict=True):
             for row in row_of_set.values():
-                answered[id(row)] = place
-    rows = []
-    places = []
-    without = []
-    for row in case.wanted:
-        if id(row) in answered:
-            rows.append(row)
-            places.append(answered[id(row)])
-        else:
-            without.append(row)
+                place_of[id(row)] = place
+    rows = [row for row in case.wanted if id(row) in place_of]
+    without = [row for row in case.wanted if id(row) not in place_of]
     check_none_missing(case, without, len(case.wanted))
-    return agreeing(case, f"{ORDER} and {QUESTION}", rows, places, len(case.wanted))
+    places = [place_of[id(row)] for row in rows]
+    return agreeing(case, f"{ORDER} and {QUESTION}", rows, places)
 
 
 # Rows about one image that ask one question: the name of each set that has such a row -> its row

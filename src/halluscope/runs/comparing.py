@@ -168,9 +168,9 @@ def common_rows(runs: Mapping[str, Run]) -> dict[str, list[int]]:
 def rescored_on(run: Run, rows: Sequence[int], resampling: Bootstrap) -> Rescored:
     """Return some of a run's rows scored, without options that need all rows, such as given verdicts."""
     per_file = run.benchmark.each
-    has_per_file = not per_file.isdisjoint(run.options) or not per_file.isdisjoint(run.ready.inputs)
     are_all_in_order = rows == list(range(len(run.ready.matched.rows)))
-    if run.scores.left_out and are_all_in_order and not has_per_file:
+    is_without_per_file = per_file.isdisjoint(run.options) and per_file.isdisjoint(run.ready.inputs)
+    if run.scores.left_out and are_all_in_order and is_without_per_file:
         return Rescored(run, run.scores.left_out)
     inputs = without(run.ready.inputs, per_file)
     for name, values in run.columns.items():

@@ -39,7 +39,7 @@ from halluscope.stats.corrected import FEWEST_TEXTS, correct
 from halluscope.stats.ratios import ratio
 from halluscope.stats.samples import RATES, Judged, calibration, error_rates
 from halluscope.stats.tallies import Bools
-from halluscope.studies.judgement import Judgement
+from halluscope.studies.judgement import Judgement, margins_of
 from halluscope.studies.labels import Labels
 from halluscope.studies.marked_sheet import with_ends
 from halluscope.studies.mention_kinds import KINDS, kinds
@@ -206,17 +206,13 @@ def certify(
 
 def _margins(judgement: Judgement, store: Cache | str | None) -> Margins:
     """Return what a cache knows of the judges' margins, in the shape of the votes."""
-    questions = judgement.questions.about(judgement.vocabulary)
-    texts = [judgement.questions.cut(text) for text in judgement.texts]
     cache = store
     if not isinstance(cache, Cache):
         cache = Cache(cache, "read")
     margins = []
     with closing(cache):
         for judge in judgement.poll.judges:
-            for questions_of_template in questions:
-                _, of_votes = cache.votes(judge, questions_of_template, texts)
-                margins.append(of_votes)
+            margins += margins_of(judge, judgement.texts, judgement.questions, judgement.vocabulary, cache)
     return np.stack(margins, axis=-1)
 
 

@@ -56,7 +56,7 @@ def correct(runs: Mapping[str, Run], certificates: Sequence[Path], resampling: B
     scores: list[Json] = []
     pairs: list[Pair] = []
     uncorrected: list[str] = []
-    for name in models[0].verdicts.counts:
+    for name in models[0].verdicts.addends:
         score = Score.of(name, models, read, resampling)
         if score is not None:
             scores += score.values()
@@ -100,7 +100,7 @@ def models_of(runs: Mapping[str, Run], certificates: Sequence[Certificate]) -> l
         run = runs[name]
         verdicts = Verdicts(run)
         check_other_responses(name, verdicts, models)
-        is_common = np.zeros(len(verdicts.items), dtype=bool)
+        is_common = np.zeros(len(verdicts.responses), dtype=bool)
         is_common[rows] = True
         is_own = verdicts.population in certificate_of
         if not is_own:
@@ -168,7 +168,7 @@ class Score:
         resampling: Bootstrap,
     ) -> "Score | None":
         """Correct a score; None if a model has no such score, or nobody marked what it needs."""
-        if not all(name in model.verdicts.counts for model in models):
+        if not all(name in model.verdicts.addends for model in models):
             return None
         own_models: dict[int, Model] = {}  # the number of a certificate -> the model that it is of
         for model in models:
@@ -264,18 +264,17 @@ def judged_of(name: str, models: Sequence[Model]) -> list[Judged]:
     """Return what the judge says of each model's responses; the images are numbered over all models."""
     images: list[str] = []
     for model in models:
-        items = model.verdicts.items
-        images += [items[row].image or items[row].id for row in np.flatnonzero(model.rows)]
+        images += [model.verdicts.responses[row].image for row in np.flatnonzero(model.rows)]
     clusters = numbers(images)
     judged = []
     start = 0
     for model in models:
-        part, whole = model.verdicts.counts[name]
+        addends = model.verdicts.addends[name]
         end = start + int(model.rows.sum())
         judged.append(
             Judged(
-                part=np.asarray(part[model.rows], dtype=float),
-                whole=np.asarray(whole[model.rows], dtype=float),
+                part=addends.part[model.rows],
+                whole=addends.whole[model.rows],
                 clusters=clusters[start:end],
                 sheet=model.certificate,
                 is_own=model.is_own,
@@ -290,17 +289,16 @@ def marks_of(name: str, certificate: Certificate, view: Any, own_model: Model | 
     lines = certificate.content["marks"]
     by_people = view.counted([line["people"] for line in lines])[name]
     if own_model is None:
-        judged = view.counted([line["judge"] for line in lines])[name][0]
+        judged = view.counted([line["judge"] for line in lines])[name].part
         is_used = np.ones(len(lines), dtype=bool)
     else:
-        row_of = {text: row for row, text in enumerate(own_model.verdicts.names)}
-        rows = [row_of[line["text"]] for line in lines]
-        judged = own_model.verdicts.counts[name][0][rows]
+        rows = [own_model.verdicts.row_of[line["text"]] for line in lines]
+        judged = own_model.verdicts.addends[name].part[rows]
         is_used = own_model.rows[rows]
     chances = np.array([line["chance"] for line in lines], dtype=float)
     return Marks(
-        judged=np.asarray(judged, dtype=float)[is_used],
-        part=np.asarray(by_people[0], dtype=float)[is_used],
-        whole=np.asarray(by_people[1], dtype=float)[is_used],
+        judged=judged[is_used],
+        part=by_people.part[is_used],
+        whole=by_people.whole[is_used],
         chances=chances[is_used],
     )

@@ -4,6 +4,7 @@ People do not see the verdicts.
 """
 
 import hashlib
+import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from halluscope.benchmark import Benchmark
 from halluscope.errors import RunError
 from halluscope.judging.cache import sha256
 from halluscope.reporting.printed import Printed
+from halluscope.reporting.report_items import Addends, Item
 from halluscope.reporting.tables import Cell, Json, Notes, Report, Table, estimate, plain, scored
 from halluscope.responses.lengths import words
 from halluscope.runs import folder
@@ -57,77 +59,86 @@ def can_be_marked(benchmark: Benchmark) -> bool:
     return hasattr(benchmark.module("report"), "asks")
 
 
+@dataclass(frozen=True)
+class Response:
+    """A response, and what its judge says of it."""
+
+    item: Item
+    name: str  # a digest of it
+    known: str  # what is known of its row
+    verdicts: Mapping[str, float]  # criterion -> the judge's verdict; NaN where there is none
+    most: Mapping[str, int]  # criterion -> the greatest verdict
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it has a verdict by each of its criteria, and any criterion."""
+        return bool(self.verdicts) and not any(map(math.isnan, self.verdicts.values()))
+
+    @property
+    def image(self) -> str:
+        """What it has in common with responses that depend on it."""
+        return self.item.image or self.item.id
+
+
+def responses_of(run: Run) -> list[Response]:
+    """Return a run's responses; a criterion by which no response has a verdict is left out."""
+    view: Any = run.benchmark.module("report")
+    to_mark = [view.asks(row) for row in folder.items(run)]
+    never_given = set.intersection(*(set(row.verdicts) for row in to_mark))
+    for row in to_mark:
+        never_given -= {name for name, verdict in row.verdicts.items() if not math.isnan(verdict)}
+    responses = []
+    for item, row in zip(folder.view(run), to_mark, strict=True):
+        verdicts = {name: verdict for name, verdict in row.verdicts.items() if name not in never_given}
+        most = {name: row.most[name] for name in verdicts}
+        name = name_of_response(run.benchmark, item.id, item.text)
+        responses.append(Response(item, name, row.known, verdicts, most))
+    return responses
+
+
 class Verdicts:
     """A run whose verdicts people can mark."""
 
     def __init__(self, run: Run) -> None:
-        self.run = run
-        self.benchmark = run.benchmark
-        self.view: Any = run.benchmark.module("report")
         if not can_be_marked(run.benchmark):
             raise RunError(
                 f"{run.benchmark.name} has no verdicts on responses that people could mark; expected a run of a "
                 "benchmark whose responses a judge grades. For votes on classes: --marks implied."
             )
-        self.items = folder.view(run)
-        self.known: list[str] = []  # what is known of each row
-        # each row's criteria: the greatest mark, and the judge's verdict, NaN where there is none
-        self.most: list[dict[str, int]] = []
-        self.values: list[dict[str, float]] = []
-        for row in folder.items(run):
-            known, criteria = self.view.asks(row)
-            self.known.append(known)
-            self.most.append({name: most for name, (_, most) in criteria.items()})
-            self.values.append({name: as_number(value) for name, (value, _) in criteria.items()})
-        self._drop_criteria_never_given()
-        # score -> what each row adds to it, and whether it counts
-        self.counts: dict[str, tuple[Floats, Floats]] = {}
-        for name, counts in self.view.counted(self.values).items():
-            if counts[1].any():
-                self.counts[name] = counts
-        defined = [name for name in (self.benchmark.principal, *self.benchmark.scores) if name in self.counts]
+        self.benchmark = run.benchmark
+        self.view: Any = run.benchmark.module("report")
+        self.responses = responses_of(run)
+        self.row_of = {response.name: row for row, response in enumerate(self.responses)}
+        self.population = name_of(sorted(response.name for response in self.responses))
+        self.addends: dict[str, Addends] = {}  # by score, of those that are defined
+        for name, addends in self.view.counted([response.verdicts for response in self.responses]).items():
+            if addends.whole.any():
+                self.addends[name] = addends
+        defined = [
+            name for name in (self.benchmark.principal, *self.benchmark.scores) if name in self.addends
+        ]
         if not defined:
             raise RunError(f"{run.name} has no verdicts that people could mark; score it with a judge.")
-        self.first, counts_of_first = self.counts[defined[0]]
-        has_verdicts = []
-        for values in self.values:
-            has_verdicts.append(bool(values) and not np.isnan(list(values.values())).any())
+        self.first = self.addends[defined[0]]  # of the principal score, or of the first one that is defined
+        is_judged = np.array([response.is_judged for response in self.responses])
         # the rows that have a verdict to be marked
-        self.able: Bools = np.array(has_verdicts) & np.asarray(counts_of_first, dtype=bool)
-        self.names: list[str] = []
-        for item in self.items:
-            self.names.append(name_of_response(self.benchmark, item.id, item.text))
-        self.population = name_of(sorted(self.names))
-
-    def _drop_criteria_never_given(self) -> None:
-        shared = set.intersection(*map(set, self.values))
-        for name in shared:
-            if np.isnan([values[name] for values in self.values]).all():
-                for values, most in zip(self.values, self.most, strict=True):
-                    del values[name]
-                    del most[name]
+        self.able: Bools = is_judged & self.first.whole.astype(bool)
 
     def groups(self) -> Iterator[Group]:
         """Yield all rows, each part of the dataset, and each range of lengths."""
-        yield Group(ALL, ALL, np.ones(len(self.items), dtype=bool))
+        items = [response.item for response in self.responses]
+        yield Group(ALL, ALL, np.ones(len(items), dtype=bool))
         parts: dict[str, None] = {}
-        for item in self.items:
+        for item in items:
             parts.update(dict.fromkeys(item.parts))
         for part in parts:
-            names = np.array([str(item.parts.get(part, "")) for item in self.items])
+            names = np.array([str(item.parts.get(part, "")) for item in items])
             for name in dict.fromkeys(names.tolist()):
                 if name:
                     yield Group(part, name, names == name)
-        lengths = np.array(words([item.text for item in self.items]))
+        lengths = np.array(words([item.text for item in items]))
         for name, rows in by_length(lengths):
             yield Group(WORDS, name, rows)
-
-
-def as_number(value: Any) -> float:
-    """Return a verdict as a number, NaN for None."""
-    if value is None:
-        return np.nan
-    return float(value)
 
 
 def name_of_response(benchmark: Benchmark, row: str, text: str) -> str:
@@ -143,7 +154,7 @@ def draw_sheet(run: Run, sample: int, seed: int, image: Callable[[str], Entry]) 
     verdicts = Verdicts(run)
     able = np.flatnonzero(verdicts.able)
     whole("sample", sample, 1, len(able), "a number of judged responses")
-    _, value_of, sizes = np.unique(verdicts.first[able], return_inverse=True, return_counts=True)
+    _, value_of, sizes = np.unique(verdicts.first.part[able], return_inverse=True, return_counts=True)
     generator = random.Random(seed)
     sample_rows = []  # rows, each with the chance that it was drawn
     for value, count in enumerate(allot(sizes, sample).tolist()):
@@ -152,16 +163,17 @@ def draw_sheet(run: Run, sample: int, seed: int, image: Callable[[str], Entry]) 
     generator.shuffle(sample_rows)
     entries: list[Entry] = []
     for row, chance in sample_rows:
-        item = verdicts.items[row]
+        response = verdicts.responses[row]
+        item = response.item
         criteria = []
-        for name, most in verdicts.most[row].items():
+        for name, most in response.most.items():
             criteria.append({"class": name, "question": name.replace("_", " "), "scale": scale(most)})
-        answer = "\n".join(filter(None, (item.question, verdicts.known[row])))
+        answer = "\n".join(filter(None, (item.question, response.known)))
         card = {"answer": answer, "response": item.text}
         if item.image:
             card.update(image(item.image))
-        response = {"id": item.id, "drawn_from": verdicts.population, "text": verdicts.names[row]}
-        entries += rows_about(response, chance, criteria, card)
+        about = {"id": item.id, "drawn_from": verdicts.population, "text": response.name}
+        entries += rows_about(about, chance, criteria, card)
     return entries
 
 
@@ -215,7 +227,7 @@ def certify(path: Path, run: Run, labelled_by: str, allow_unmarked: bool, resamp
             "benchmark": run.benchmark.name,
             "judge": judge_of(run),
             "drawn_from": verdicts.population,
-            "rows": len(verdicts.items),
+            "rows": len(verdicts.responses),
             "unjudged": int((~verdicts.able).sum()),
             "marked": len(people.marked),
             "confusion": confusions,
@@ -231,7 +243,7 @@ def certify(path: Path, run: Run, labelled_by: str, allow_unmarked: bool, resamp
 class People:
     """What people say of a run's rows."""
 
-    values: list[dict[str, float]]  # each row's verdicts, as `Verdicts.values`
+    verdicts: list[dict[str, float]]  # criterion -> what people say, of each row; {} if it is not marked
     chances: Floats  # the chance to be drawn of each row whose criteria are all marked, 0 for others: [rows]
 
     @property
@@ -243,18 +255,18 @@ class People:
     @classmethod
     def of(cls, sample: Mapping[str, Any], verdicts: Verdicts) -> "People":
         """Return the verdicts on a sheet (a response's name -> its `MarkedText`)."""
-        row_of = {name: row for row, name in enumerate(verdicts.names)}
-        values: list[dict[str, float]] = [{} for _ in verdicts.items]
-        chances = np.zeros(len(values))
+        by_people: list[dict[str, float]] = [{} for _ in verdicts.responses]
+        chances = np.zeros(len(by_people))
         for name, text in sample.items():
-            row = row_of[name]
+            row = verdicts.row_of[name]
             if not verdicts.able[row]:
                 continue
             chances[row] = text.chance
+            criteria = verdicts.responses[row].verdicts
             for entry in text.entries:
-                if entry["class"] in verdicts.values[row]:  # another judge may have given more criteria
-                    values[row][entry["class"]] = mark_as_number(entry["mark"])
-        return cls(values, chances)
+                if entry["class"] in criteria:  # another judge may have given more
+                    by_people[row][entry["class"]] = mark_as_number(entry["mark"])
+        return cls(by_people, chances)
 
 
 def mark_as_number(mark: str) -> float:
@@ -275,12 +287,13 @@ def judge_of(run: Run) -> str:
 def marks_of(verdicts: Verdicts, people: People) -> Iterator[Json]:
     """Yield the verdicts of the judge and of people on each marked response, by the response's digest."""
     for row in people.marked:
-        marked = people.values[row]
+        response = verdicts.responses[row]
+        by_people = people.verdicts[row]
         yield {
-            "text": verdicts.names[row],
+            "text": response.name,
             "chance": float(people.chances[row]),
-            "judge": {name: verdicts.values[row][name] for name in marked},
-            "people": marked,
+            "judge": {name: response.verdicts[name] for name in by_people},
+            "people": by_people,
         }
 
 
@@ -300,13 +313,13 @@ class Pairs:
 
 def pairs_of(verdicts: Verdicts, people: People) -> dict[str, Pairs]:
     """Return both verdicts by criterion; criteria that each row has for itself, such as its nouns, are one."""
-    is_shared = len({frozenset(people.values[row]) for row in people.marked}) == 1
+    is_shared = len({frozenset(people.verdicts[row]) for row in people.marked}) == 1
     lines: dict[str, list[tuple[int, float, float]]] = {}
     for row in people.marked:
-        for name, value in people.values[row].items():
-            judge = min(verdicts.values[row][name], LARGEST_SCALE)
+        by_judge = verdicts.responses[row].verdicts
+        for name, value in people.verdicts[row].items():
             criterion = name if is_shared else ALL
-            lines.setdefault(criterion, []).append((row, judge, value))
+            lines.setdefault(criterion, []).append((row, min(by_judge[name], LARGEST_SCALE), value))
     pairs = {}
     for name, of_criterion in lines.items():
         rows, judged, marked = np.array(of_criterion).T
@@ -357,19 +370,18 @@ def error_of(pairs: Pairs) -> dict[str, float]:
 
 def scores_of(group: Group, verdicts: Verdicts, people: People, resampling: Bootstrap) -> Iterator[Json]:
     """Yield each score of a group by the judge and as people would give it."""
-    counts_by_people = verdicts.view.counted(people.values)
+    by_people = verdicts.view.counted(people.verdicts)
     rows = np.flatnonzero(verdicts.able & group.rows)
     marked = np.flatnonzero(people.chances[rows])  # places in `rows`
-    clusters = numbers([verdicts.items[row].image or verdicts.items[row].id for row in rows])
-    for name, (part, counts) in verdicts.counts.items():
-        part_by_people, counts_of_people = counts_by_people[name]
-        if not counts_of_people.any():  # it needs a criterion that nobody marked
+    clusters = numbers([verdicts.responses[row].image for row in rows])
+    for name, by_judge in verdicts.addends.items():
+        if not by_people[name].whole.any():  # it needs a criterion that nobody marked
             continue
-        judge = np.asarray(part[rows], dtype=float)
+        judge = by_judge.part[rows]
         marks = Marked(
             rows=marked,
-            part=np.asarray(part_by_people[rows][marked], dtype=float),
-            whole=np.asarray(counts_of_people[rows][marked], dtype=float),
+            part=by_people[name].part[rows[marked]],
+            whole=by_people[name].whole[rows[marked]],
             chances=people.chances[rows[marked]],
         )
         most = 1.0
@@ -379,7 +391,7 @@ def scores_of(group: Group, verdicts: Verdicts, people: People, resampling: Boot
             "by": group.division,
             "group": group.name,
             "score": name,
-            "judge": float(judge.sum() / counts[rows].sum()),
+            "judge": float(judge.sum() / by_judge.whole[rows].sum()),
             **corrected_score(judge, marks, clusters, most, resampling),
             "marked": len(marked),
         }

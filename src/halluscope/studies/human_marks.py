@@ -15,7 +15,7 @@ if all classes that it reads are there. If it reads none of them, it says nothin
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -40,6 +40,7 @@ from halluscope.stats.samples import RATES, Judged, error_rates
 from halluscope.stats.tallies import Bools
 from halluscope.studies import thresholds
 from halluscope.studies.certificate import DIGEST, LEVEL, sealed
+from halluscope.studies.judgement import margins_of
 from halluscope.vocabularies import Vocabulary
 
 HAT = "hat"
@@ -241,13 +242,8 @@ def _margins(
     texts: Sequence[str], is_named: Bools, vocabulary: Vocabulary, chosen: Any, poll: voting.VoteResult
 ) -> dict[str, dict[str, float]]:
     """Return the margins of `Read` that the cache holds; {} unless it has one for every vote."""
-    questions = chosen.question_set
-    shown = [questions.cut(text) for text in texts]
-    of_templates = []
     with closing(cache_of(chosen.store)) as cache:
-        for of_template in questions.about(vocabulary):
-            _, of_votes = cache.votes(poll.judges[0], of_template, shown)
-            of_templates.append(of_votes)
+        of_templates = margins_of(poll.judges[0], texts, chosen.question_set, vocabulary, cache)
     deciding = np.sort(np.stack(of_templates, axis=-1), axis=-1)[:, :, -poll.k]  # NaN comes last
     margins: dict[str, dict[str, float]] = {}
     for text, cells, is_cell in zip(texts, deciding, is_named, strict=True):
@@ -292,27 +288,6 @@ def certify(
         and `thresholds.SHARES`, each with its interval; fractions in [0, 1], NaN where undefined. `threshold` is what
         `thresholds.chosen` returns for a judge with margins, else None.
     """
-    says = _says(mentions, objects, read)
-    judged = _table(mentions, says)
-    kinds = _kinds(mentions)
-    among = {}
-    for name, cells in kinds.items():
-        among[name] = judged.among(cells)
-    is_yes = np.array([mention.is_right for mention in mentions])
-    is_agreed = _agreed(says, is_yes)
-    rates: dict[str, Json] = {}
-    for name, rate in error_rates(among, LEVEL).items():
-        rows = [row for row, mention in enumerate(mentions) if name in (ALL, mention.kind)]
-        images = [mentions[row].image for row in rows]
-        rates[name] = {
-            "mentions": len(rows),
-            "images": len(set(images)),
-            "right": int(is_yes[rows].sum()),
-            "silent": float(ratio(len(rows) - rate["labels"], len(rows))),
-        }
-        for name_of_rate in RATES:
-            rates[name][name_of_rate] = rate[name_of_rate]
-        rates[name].update(thresholds.shares(is_agreed[rows], is_yes[rows], images, LEVEL))
     lines = []
     for mention in mentions:
         lines.append([mention.image, mention.text, *mention.classes, int(mention.is_right)])
@@ -327,7 +302,7 @@ def certify(
             "data": data_of(marks, lines),
             "judges": list(read.judges),
             "unreadable": read.unreadable,
-            "rates": rates,
+            "rates": _rates(mentions, _says(mentions, objects, read)),
             "threshold": threshold,
             "interval": f"{LEVEL:g},{METHOD},{cluster}",
         }
@@ -350,62 +325,75 @@ def _says(
     return says
 
 
-def _agreed(says: Sequence[bool | None], is_yes: Bools) -> Bools:
-    """Return whether the judge says what people say."""
-    return np.array([said is not None and said == yes for said, yes in zip(says, is_yes, strict=True)])
+def _rates(mentions: Sequence[Mention], says: Sequence[bool | None]) -> dict[str, Json]:
+    """Return how often the judge errs, in all and by kind."""
+    is_yes = _are_right(mentions)
+    is_agreed = _are_agreed(mentions, says)
+    rates: dict[str, Json] = {}
+    for kind, errors in error_rates(_judged_by_kind(mentions, says), LEVEL).items():
+        rows = [row for row, mention in enumerate(mentions) if kind in (ALL, mention.kind)]
+        images = [mentions[row].image for row in rows]
+        rates[kind] = {
+            "mentions": len(rows),
+            "images": len(set(images)),
+            "right": int(is_yes[rows].sum()),
+            "silent": float(ratio(len(rows) - errors["labels"], len(rows))),
+        }
+        for name in RATES:
+            rates[kind][name] = errors[name]
+        rates[kind].update(thresholds.shares(is_agreed[rows], is_yes[rows], images, LEVEL))
+    return rates
+
+
+def _are_right(mentions: Sequence[Mention]) -> Bools:
+    """Return whether people call each mention right, or answer each case with yes."""
+    return np.array([mention.is_right for mention in mentions])
+
+
+def _are_agreed(mentions: Sequence[Mention], says: Sequence[bool | None]) -> Bools:
+    """Return whether the judge says of each mention what people say."""
+    pairs = zip(mentions, says, strict=True)
+    return np.array([said is not None and said == mention.is_right for mention, said in pairs])
 
 
 def _threshold(
     mentions: Sequence[Mention], objects: Mapping[int | str, frozenset[str]] | None, read: Read
 ) -> Json:
-    is_yes = np.array([mention.is_right for mention in mentions])
-
     def agreed_at(threshold: float) -> Bools:
-        return _agreed(_says(mentions, objects, read.above(threshold)), is_yes)
+        return _are_agreed(mentions, _says(mentions, objects, read.above(threshold)))
 
     margins: list[float] = []
     for of_text in read.margins.values():
         margins += of_text.values()
     images = [mention.image for mention in mentions]
-    return thresholds.chosen(agreed_at, margins, is_yes, images, LEVEL)
+    return thresholds.chosen(agreed_at, margins, _are_right(mentions), images, LEVEL)
 
 
-def _table(mentions: Sequence[Mention], says: Sequence[bool | None]) -> Judged:
-    """Return what the judge and people say, a row per image; mentions of which the judge says nothing weigh 0."""
-    rows, columns, shape = _places(mentions)
+def _judged_by_kind(mentions: Sequence[Mention], says: Sequence[bool | None]) -> dict[str, Judged]:
+    """Return what the judge and people say, in all and by kind.
+
+    A table has a row per image, which holds its mentions from the left. Mentions of other kinds, and those of which the
+    judge says nothing, weigh 0.
+    """
+    row_of: dict[int | str, int] = {}
+    count_in: Counter[int] = Counter()  # how many mentions a row has
+    cells = []
+    for mention in mentions:
+        row = row_of.setdefault(mention.image, len(row_of))
+        cells.append((row, count_in[row]))
+        count_in[row] += 1
+    shape = (len(row_of), max(count_in.values()))
     is_right = np.zeros(shape, dtype=bool)
     is_right_by_people = np.zeros(shape, dtype=bool)
     weights = np.zeros(shape)
-    for mention, said, row, column in zip(mentions, says, rows, columns, strict=True):
-        is_right[row, column] = bool(said)
-        is_right_by_people[row, column] = mention.is_right
-        weights[row, column] = said is not None
-    return Judged(is_right, is_right_by_people, weights)
-
-
-def _kinds(mentions: Sequence[Mention]) -> dict[str, Bools]:
-    """Return the places of all mentions, and of those of each kind."""
-    rows, columns, shape = _places(mentions)
-    kinds = {ALL: np.ones(shape, dtype=bool)}
-    for mention, row, column in zip(mentions, rows, columns, strict=True):
-        kinds.setdefault(mention.kind, np.zeros(shape, dtype=bool))[row, column] = True
-    return kinds
-
-
-def _places(mentions: Sequence[Mention]) -> tuple[list[int], list[int], tuple[int, int]]:
-    """Return each mention's row, one per image, and column, and how many there are."""
-    row_of: dict[int | str, int] = {}
-    lengths: list[int] = []
-    rows = []
-    columns = []
-    for mention in mentions:
-        row = row_of.setdefault(mention.image, len(row_of))
-        if row == len(lengths):
-            lengths.append(0)
-        rows.append(row)
-        columns.append(lengths[row])
-        lengths[row] += 1
-    return rows, columns, (len(lengths), max(lengths))
+    cells_of = {ALL: np.ones(shape, dtype=bool)}
+    for cell, mention, said in zip(cells, mentions, says, strict=True):
+        is_right[cell] = bool(said)
+        is_right_by_people[cell] = mention.is_right
+        weights[cell] = said is not None
+        cells_of.setdefault(mention.kind, np.zeros(shape, dtype=bool))[cell] = True
+    judged = Judged(is_right, is_right_by_people, weights)
+    return {kind: judged.among(is_of_kind) for kind, is_of_kind in cells_of.items()}
 
 
 def report(content: Json) -> Report:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from halluscope import registry, vocabularies
 from halluscope.judging import votes as voting
-from halluscope.judging.cache import sha256
+from halluscope.judging.cache import Cache, sha256
+from halluscope.judging.judge import Margins
 from halluscope.judging.questions import QuestionSet
 from halluscope.responses.thoughts import take_out
 from halluscope.signature import data_of
@@ -46,6 +47,18 @@ def judge(texts: Sequence[str], objects: Sequence[Sequence[str]], options: Mappi
     questions = chosen.question_set
     poll = chosen.collect_votes(without_thoughts, present, vocabulary, questions)
     return Judgement(without_thoughts, present, vocabulary, questions, poll)
+
+
+def margins_of(
+    judge: str, texts: Sequence[str], questions: QuestionSet, vocabulary: Vocabulary, cache: Cache
+) -> list[Margins]:
+    """Return what a cache knows of a judge's margins, a table [texts, classes] for each template of the questions."""
+    shown = [questions.cut(text) for text in texts]
+    margins = []
+    for questions_of_template in questions.about(vocabulary):
+        _, of_votes = cache.votes(judge, questions_of_template, shown)
+        margins.append(of_votes)
+    return margins
 
 
 # Texts are known by the sha256 of what they say.

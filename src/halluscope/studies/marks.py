@@ -65,31 +65,37 @@ def _of_texts(sheet: Sheet) -> Said:
 
 
 def _of_rows(sheet: Sheet) -> Said:
-    """Return the share with the first mark, over all rows if there are strata; and by model, if the sheet names any."""
-    is_first = sheet.ones()
-    strata = sheet.strata()
+    """Return the share with the first mark; and by model, if the sheet names any."""
     first, second = sheet.marks
-    result: Json = {"sheet": sheet.name, "name": "agreement"}
-    result.update(_agreement(sheet))
-    result["marked"] = len(is_first)
-    result[first] = sum(is_first)
-    result["other"] = len(is_first) - sum(is_first)
-    result["unmarked"] = len(sheet.unmarked)
-    if sheet.kind == VALID:
-        result["name"] = "content validity"
-        result["signature"] = content_validity(is_first, strata)["signature"]
-
-    lines = [f"{len(is_first):,} rows: {sum(is_first):,} {first}, {result['other']:,} {second}"]
+    result = _share_of_first(sheet)
+    lines = [f"{result['marked']:,} rows: {result[first]:,} {first}, {result['other']:,} {second}"]
     lines += left_out(len(sheet.unmarked))
     lines.append(f"{result['name']}: {with_ends(result)}")
     report: list[Table | Notes] = [Notes(lines)]
     models = _by_model(sheet)
     if models:
         report.append(_models_table(models, sheet.marks))
+    strata = sheet.strata()
     if strata:
         report.append(_strata_table(strata, second))
     report.append(Notes([f"signature: {result['signature']}"]))
     return Said(models or result, report)
+
+
+def _share_of_first(sheet: Sheet) -> Json:
+    """Return the share of rows with the first mark, over all rows if there are strata, and how many have which mark."""
+    first, _ = sheet.marks
+    ones = sheet.ones()
+    result: Json = {"sheet": sheet.name, "name": "agreement"}
+    result.update(_agreement(sheet))
+    result["marked"] = len(ones)
+    result[first] = sum(ones)
+    result["other"] = len(ones) - sum(ones)
+    result["unmarked"] = len(sheet.unmarked)
+    if sheet.kind == VALID:
+        result["name"] = "content validity"
+        result["signature"] = content_validity(ones, sheet.strata())["signature"]
+    return result
 
 
 def _by_model(sheet: Sheet) -> list[Json]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.benchmark import Column, Dataset, Preset, Score
+from halluscope.benchmark import Column, Dataset, Part, Preset, Score
 from halluscope.benchmarks.amber import conventions, counting, data
 from halluscope.benchmarks.amber.data import ROWS, TASKS, AmberRow
 from halluscope.benchmarks.amber.reading import (
@@ -245,12 +245,12 @@ class.
         """Whether an image file is named as AMBER's are."""
         return data.is_image(name)
 
-    def known_ids(self, ids: Sequence[str]) -> tuple[str, str, bool] | None:
+    def known_ids(self, ids: Sequence[str]) -> Part | None:
         """Say which rows some ids are, and of which dataset, as a whole; None if they are not all rows or questions."""
         part = data.part_with_ids(ids)
         if part is None:
             return None
-        return part, "amber", False
+        return Part("amber", part)
 
     def subject(self, row: Mapping[str, Any]) -> str:
         """Return the subject of a row's question, for its negation; "" where it is not known."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from halluscope.benchmark import Dataset, Score
+from halluscope.benchmark import Dataset, Part, Score
 from halluscope.benchmarks.dash_b.data import QUESTIONS, Question
 from halluscope.labelled import LabelledRows, LabelledRowsOptions, Questions
 from halluscope.metric import Scores
@@ -108,11 +108,11 @@ were found because models take them to show it. A response is read as yes or no 
     def shown(self, row: Question) -> dict[str, Any]:
         return {"id": row.question_id, "object": row.object, "source": row.source}
 
-    def known(self, questions: Sequence[str]) -> tuple[str, str, bool] | None:
+    def known(self, questions: Sequence[str]) -> Part | None:
         """Say of which dataset some questions are, and whether it has more; None if they are not DASH-B's."""
         if not questions or not all(map(ASKED.match, questions)):
             return None
-        return "", self.name, len(questions) < self.rows_published
+        return Part(self.name, lacks_rows=len(questions) < self.rows_published)
 
     def stated_row(self, row: Mapping[str, Any], where: str, number: int) -> Question | None:
         """Read the row that a response states itself, as the authors' answers do; None if it states none."""

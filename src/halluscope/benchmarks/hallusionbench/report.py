@@ -9,7 +9,7 @@ from halluscope.benchmarks.hallusionbench.layout import OFFICIAL
 from halluscope.benchmarks.hallusionbench.metric import METRIC, chance
 from halluscope.judged import name_of
 from halluscope.reporting.judged_report import JudgedReport
-from halluscope.reporting.report_items import UNREADABLE, Fact, Item, Kind
+from halluscope.reporting.report_items import UNREADABLE, Fact, Item, Kind, ToMark
 from halluscope.reporting.tables import (
     Named,
     Table,
@@ -199,7 +199,7 @@ class HallusionBenchReport(JudgedReport):
     def badness(self, row: Values) -> float:
         return float(not row["aAcc"])
 
-    def asks(self, row: Values) -> tuple[str, dict[str, tuple[Any, int]]]:
+    def asks(self, row: Values) -> ToMark:
         with_right = dict(row)
         with_right["right"] = row["aAcc"]
         return super().asks(with_right)

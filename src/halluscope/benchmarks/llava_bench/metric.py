@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.benchmark import Column, Dataset, Judges, Preset, Score
+from halluscope.benchmark import Column, Dataset, Judges, Part, Preset, Score
 from halluscope.benchmarks.llava_bench import reading
 from halluscope.benchmarks.llava_bench.data import CATEGORIES, QUESTIONS, Question, are_all_questions
 from halluscope.benchmarks.llava_bench.reading import (
@@ -269,11 +269,11 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
             values["id"] = row["question_id"]
         return values
 
-    def known(self, questions: Sequence[str]) -> tuple[str, str, bool] | None:
+    def known(self, questions: Sequence[str]) -> Part | None:
         """Say of which dataset some questions are; None if they are not LLaVA-Bench's, or not all of them."""
         if not are_all_questions(questions):
             return None
-        return "", "llava_bench", False
+        return Part("llava_bench")
 
     # Scores
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.benchmark import QUESTION, Column, Dataset, Preset, Score
+from halluscope.benchmark import QUESTION, Column, Dataset, Part, Preset, Score
 from halluscope.benchmarks.mme.data import (
     COGNITION,
     HALLUCINATION,
@@ -198,12 +198,12 @@ existence, count, position and color.
                 groups[subtask] = subtask_of == subtask
         return groups
 
-    def known(self, questions: Sequence[str]) -> tuple[str, str, bool] | None:
+    def known(self, questions: Sequence[str]) -> Part | None:
         """Say which subtasks some questions are of, and of which dataset, as a whole; None if they are not MME's."""
         subtasks = known_questions(questions)
         if subtasks is None:
             return None
-        return subtasks, "mme", False
+        return Part("mme", subtasks)
 
     def known_answers(self, questions: Sequence[str]) -> list[str]:
         """Return the right answers to some questions in the authors' order, where yes and no take turns; [] if they
@@ -213,7 +213,7 @@ existence, count, position and color.
             return []
         return [self.labels[place % 2 == 0] for place in range(len(questions))]
 
-    def known_ids(self, ids: Sequence[str]) -> tuple[str, str, bool] | None:
+    def known_ids(self, ids: Sequence[str]) -> Part | None:
         """Say which subtasks some images are of, of which dataset, and whether a subtask has more questions.
 
         Return None if they do not all stand in a subtask's folder, once for each question.
@@ -226,10 +226,10 @@ existence, count, position and color.
             subtasks = f"{len(rows)} of {len(SUBTASKS)} subtasks"
         if len(rows) == len(SUBTASKS):
             subtasks = "all subtasks"
-        is_part = any(rows[subtask] < SUBTASKS[subtask] for subtask in rows)
-        if is_part:
+        lacks_rows = any(rows[subtask] < SUBTASKS[subtask] for subtask in rows)
+        if lacks_rows:
             subtasks += ", in part"
-        return subtasks, "mme", is_part
+        return Part("mme", subtasks, lacks_rows)
 
     def questions(self, references: Sequence[Any]) -> Questions:
         """Return the rows, checked, with their right answers: of each image both questions.

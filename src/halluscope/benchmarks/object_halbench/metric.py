@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from halluscope import vocabularies
-from halluscope.benchmark import Column, Dataset, Judges, Preset, Score
+from halluscope.benchmark import Column, Dataset, Judges, Part, Preset, Score
 from halluscope.benchmarks.object_halbench import reading
 from halluscope.benchmarks.object_halbench.data import IMAGES, Image, are_prompts, read_names
 from halluscope.benchmarks.object_halbench.names import Mentions, NameReader
@@ -239,11 +239,11 @@ The headline is the share of descriptions with a hallucinated object, among thos
             objects = read_names(path_of(objects), rows, response_texts)
         return {"references": rows, "objects": objects}
 
-    def known(self, questions: Sequence[str]) -> tuple[str, str, bool] | None:
+    def known(self, questions: Sequence[str]) -> Part | None:
         """Say of which dataset some questions are; None if they are not this benchmark's."""
         if not are_prompts(questions):
             return None
-        return "", self.name, False
+        return Part(self.name)
 
     def shown(self, row: Image) -> dict[str, Any]:
         return {"image_id": row.image_id}

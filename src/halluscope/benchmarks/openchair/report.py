@@ -1,5 +1,6 @@
 """Presents OpenCHAIR's results as text, and its rows with each noun that counts marked with the vote on it."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,9 +12,11 @@ from halluscope.reporting import tables
 from halluscope.reporting.report_items import (
     FOUND,
     HALLUCINATED,
+    Addends,
     Fact,
     Item,
     Kind,
+    ToMark,
     badness,
     ballots,
     judged_texts,
@@ -32,7 +35,6 @@ from halluscope.reporting.tables import (
     table,
 )
 from halluscope.signature import keys_of
-from halluscope.stats.tallies import Ints
 
 UNDECIDED = "undecided"
 
@@ -44,7 +46,7 @@ OUTCOMES: Mapping[str | None, tuple[Kind, str]] = {
 }
 
 # The vote on a noun -> what people may say of it
-LABELS = {"yes": 1, "no": 0, None: None}
+LABELS = {"yes": 1.0, "no": 0.0, None: math.nan}
 
 COLUMNS = ("openchair", "undecided", "unreadable")
 
@@ -145,15 +147,15 @@ def right_caption(row: Values) -> str:
 # For certificates
 
 
-def asks(row: Values) -> tuple[str, dict[str, tuple[Any, int]]]:
-    """Return the right caption, and what people may mark: whether the image has each noun that counts."""
-    marks: dict[str, tuple[Any, int]] = {}
+def asks(row: Values) -> ToMark:
+    """Return what people may mark: whether the image has each noun that counts."""
+    labels = {}
     for noun, vote in zip(row["nouns"], row["votes"], strict=True):
-        marks[noun] = (LABELS[vote], 1)
-    return f"right caption: {right_caption(row)}", marks
+        labels[noun] = LABELS[vote]
+    return ToMark(f"right caption: {right_caption(row)}", labels, most=dict.fromkeys(labels, 1))
 
 
-def counted(values: Sequence[Mapping[str, float]]) -> dict[str, tuple[Ints, Ints]]:
+def counted(values: Sequence[Mapping[str, float]]) -> dict[str, Addends]:
     """Return each caption's nouns that the image lacks, and its decided nouns, by votes."""
     lacking = []
     decided = []
@@ -161,4 +163,4 @@ def counted(values: Sequence[Mapping[str, float]]) -> dict[str, tuple[Ints, Ints
         known = [label for label in labels.values() if not np.isnan(label)]
         lacking.append(known.count(0))
         decided.append(len(known))
-    return {METRIC.principal: (np.array(lacking), np.array(decided))}
+    return {METRIC.principal: Addends(np.array(lacking, dtype=float), np.array(decided, dtype=float))}

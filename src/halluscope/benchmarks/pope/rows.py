@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from halluscope.benchmark import Part
 from halluscope.errors import BuildError
 from halluscope.files.opening import SHEETS, Readable, ending, json_rows
 from halluscope.judging.questions import OBJECT_ASKED
@@ -484,7 +485,7 @@ def known_answers(questions: Sequence[str]) -> list[str]:
     return answers
 
 
-def known(questions: Sequence[str]) -> tuple[str, str, bool] | None:
+def known(questions: Sequence[str]) -> Part | None:
     """Say which samplings some questions are, in their order; the dataset that has them ("" for none); and whether a
     sampling has more. None if they are not like POPE's.
     """
@@ -495,7 +496,7 @@ def known(questions: Sequence[str]) -> tuple[str, str, bool] | None:
     descriptions: list[str] = []
     datasets = set()
     first = 0
-    is_part = False
+    lacks_rows = False
     while first < len(texts):
         published = _published(texts[first:])
         datasets.add(published.dataset)
@@ -505,12 +506,12 @@ def known(questions: Sequence[str]) -> tuple[str, str, bool] | None:
         present = questions[first : first + published.rows]
         descriptions.append(_description(published, present))
         if len(present) < published.rows:
-            is_part = True
+            lacks_rows = True
         first += published.rows
     dataset = ""
     if len(datasets) == 1:
         dataset = datasets.pop()
-    return "; ".join(descriptions), dataset, is_part
+    return Part(dataset, "; ".join(descriptions), lacks_rows)
 
 
 def _description(published: Published, questions: Sequence[str]) -> str:

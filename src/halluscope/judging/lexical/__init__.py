@@ -64,13 +64,11 @@ class LexicalJudge(Voter):
     stored = False
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        import hashlib
-
         self._classes = vocabulary.classes
         self._column = {cls: column for column, cls in enumerate(self._classes)}
         self._implied: dict[str, list[int]] = {}  # text -> the numbers of the classes that it implies
-        names: set[str] = set()
-        words = {}
+        names: set[str] = set()  # all forms of the classes' own names
+        words = {}  # class -> all spellings of its names, and of other words for it
         for cls in self._classes:
             own_names = cls.split("/")  # "Cabinet/shelf" holds two words for the class
             names |= _all_forms(own_names)
@@ -80,7 +78,8 @@ class LexicalJudge(Voter):
         self._objects = object_phrases(words)
         self._compounds = compound_phrases()
         self._cues = cue_phrases()
-        self._inverted = GRAMMAR.inverted | GRAMMAR.orders
+        self._inverted = GRAMMAR.inverted | GRAMMAR.orders  # verbs that may open a hypothesis
+        # finds the places of a sentence where any of these may begin; all others are passed over
         self._finder = PlaceFinder(
             self._cues.beginnings
             | self._objects.beginnings
@@ -88,8 +87,7 @@ class LexicalJudge(Voter):
             | {(verb, thing) for verb in GRAMMAR.orders for thing in GRAMMAR.ordered}
             | {(verb,) for verb in GRAMMAR.inverted}
         )
-        known = json.dumps([words, tables()], sort_keys=True)
-        self._digest = hashlib.sha256(known.encode()).hexdigest()[:8]
+        self._digest = _digest_of(words)
 
     @property
     def key(self) -> str:
@@ -247,6 +245,14 @@ class LexicalJudge(Voter):
             if classes is not None:
                 return PhraseMatch(place + 2, classes)
         return named
+
+
+def _digest_of(words: dict[str, list[str]]) -> str:
+    """Return eight hexadecimal digits that depend on the words for the classes and on all tables."""
+    import hashlib
+
+    known = json.dumps([words, tables()], sort_keys=True)
+    return hashlib.sha256(known.encode()).hexdigest()[:8]
 
 
 def _spellings(phrases: Iterable[str]) -> list[str]:

@@ -67,11 +67,11 @@ def _take_back_unless_affirmed(question: Sentence, following: Sequence[Sentence]
     """Take back what a question asks about, unless the sentences after it, two at most, affirm it."""
     words = question.words
     asked = question.mentions
-    answer = following[0].words if following else []
-    quoted_answer = answer
-    if len(answer) <= 4 and not QUESTIONS.asking.isdisjoint(answer):
-        # the answer to a question in quotation marks comes after a sentence such as "she asks"
-        quoted_answer = following[-1].words
+    reply = following[0].words if following else []
+    quoted_reply = reply
+    if len(reply) <= 4 and not QUESTIONS.asking.isdisjoint(reply):
+        # the reply to a question in quotation marks comes after a sentence such as "she asks"
+        quoted_reply = following[-1].words
     indirect = _is_indirect(words)
     states_until = 0
     if question.asked and not indirect:
@@ -79,23 +79,41 @@ def _take_back_unless_affirmed(question: Sentence, following: Sequence[Sentence]
     if indirect and ":" in words:
         # "As to whether there is a cat: yes."
         colon = words.index(":")
-        answer = words[colon + 1 :]
+        reply = words[colon + 1 :]
         asked = [mention for mention in asked if mention.index < colon]
-    affirmed: dict[bool, bool] = {}  # whether the answer affirms definite mentions, and others
+    answer = _answer_in(reply, words)
+    quoted_answer = _answer_in(quoted_reply, words)
     for mention in asked:
-        if mention.rule == "quoted" and answer is not quoted_answer:
-            answer = quoted_answer
-            affirmed.clear()
+        if mention.rule == "quoted":
+            answer = quoted_answer  # from here on
         if question.asked and mention.index < states_until:
             continue
-        if mention.definite not in affirmed:
-            affirmed[mention.definite] = _affirmed(mention.definite, _unlabelled(words), _unlabelled(answer))
-        if not affirmed[mention.definite]:
+        affirms = answer.affirms_the if mention.definite else answer.affirms_a
+        if not affirms:
             mention.take_back("asked")
         elif mention.rule in {"asked", "hypothetical"}:
             mention.rule = ""  # "You asked whether there is a dog. There is."
-        elif mention.rule == "quoted" and (indirect or _says_yes(answer)):
+        elif mention.rule == "quoted" and (indirect or answer.says_yes):
             mention.rule = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a reply to a question says."""
+
+    says_yes: bool
+    affirms_the: bool  # whether it says that the objects are there which are named in a definite way
+    affirms_a: bool  # whether it says that the others are there
+
+
+def _answer_in(reply: list[str], question: list[str]) -> Answer:
+    answer = _unlabelled(reply)
+    asked = _unlabelled(question)
+    return Answer(
+        says_yes=_says_yes(reply),
+        affirms_the=_affirmed(True, asked, answer),
+        affirms_a=_affirmed(False, asked, answer),
+    )
 
 
 def _speaker(words: list[str]) -> str:

@@ -1,11 +1,10 @@
 """One sentence while it is being read: which cues are in force, and which mentions they and the rules take back."""
 
-from bisect import bisect_left
 from collections.abc import Callable
-from functools import cached_property
 
 from halluscope.judging.lexical import absence, clauses, rules
 from halluscope.judging.lexical.sentences import Candidate, Sentence
+from halluscope.judging.lexical.subjects import RECENT, Subjects
 from halluscope.judging.lexical.tables import (
     CLAUSE,
     CORRECTIONS,
@@ -35,9 +34,6 @@ RULES: tuple[tuple[str, Callable[[Candidate], bool]], ...] = (
     ("negated", absence.is_what_lacks),
 )
 
-# The most mentions before a cue that the cue may refer to
-RECENT = 40
-
 
 class Reading:
     """A sentence, with all mentions in the text so far, its own among them.
@@ -50,14 +46,13 @@ class Reading:
         self.sentence = sentence
         self.words = sentence.words
         self.mentions = mentions
+        self._subjects = Subjects(sentence)
         self.opened = 0
         self.hedge = -1  # the index of the last cue, if it is a hedge
         self._clause: Cue | None = None  # the cue in force up to the clause's end
         self._noun: Cue | None = None  # the cue in force for the next noun
         self._next = 0  # the next word that may end a cue
         self._opens = True  # whether the last cue begins its clause
-        self._barrier = -1  # the last place, before `_barriers_until`, of a word that no subject goes beyond
-        self._barriers_until = 0
         self._is_modal = False  # whether the cue for the clause is a word such as "might"
         self._is_relative = False  # whether the cue for the clause is in a relative clause
         self._begun = 0  # where the last cue begins
@@ -70,7 +65,7 @@ class Reading:
         if cue.reach in {"clause", "sentence", "ends", "around"}:
             self._noun = None
             self._clause = None if cue.reach == "ends" else cue
-            self._clause_start = self._start_of_clause(begun)
+            self._clause_start = self._subjects.start_of_clause(begun)
             pronoun = at(self.words, begun - 1)
             self._is_modal = self.words[begun] in GRAMMAR.modals
             self._is_relative = self._is_modal and pronoun in {"that", "which", "who"}
@@ -82,18 +77,6 @@ class Reading:
                     index += 2 + aside.index(",")  # "shows, ten metres tall, a glass"
         self.opened = index
         self._next = index
-
-    def _start_of_clause(self, index: int) -> int:
-        """Return where the clause with the word at a place begins."""
-        ends_before = bisect_left(self._clause_ends, index)
-        if ends_before == 0:
-            return 0
-        return self._clause_ends[ends_before - 1] + 1
-
-    @cached_property
-    def _clause_ends(self) -> list[int]:
-        """The places of words that end a clause, in order."""
-        return [place for place, word in enumerate(self.words) if word in CLAUSE.ends_clause]
 
     def move_to(self, index: int) -> None:
         """End the cues that no longer reach this word."""
@@ -159,7 +142,7 @@ class Reading:
         if cue.rule == "negated" and clauses.is_finite_verb(self.words, index):
             return True
         if word == "and" and cue.rule == "negated":
-            return clauses.new_clause_after(self.words, index, self._start_of_clause(self._begun))
+            return clauses.new_clause_after(self.words, index, self._subjects.start_of_clause(self._begun))
         if word.endswith("ing") and not is_determiner(self.words[index - 1]):
             return True
         if word == "next" and is_determiner(self.words[index - 1]):
@@ -190,9 +173,9 @@ class Reading:
     def _before(self, index: int, end: int, cue: Cue) -> list[Candidate]:
         """Return the mentions before a cue that it takes back; a correction corrects what is before it."""
         if cue.reach in {"subject", "around"}:
-            return self._subject(index, cue)
+            return self._subjects.of(index, cue)
         if cue.reach == "before" and index:
-            return self._nearest(index, cue)
+            return self._subjects.nearest(index, cue)
         if not self.mentions:
             return []
         if cue.reach in {"before", "previous"}:
@@ -203,7 +186,7 @@ class Reading:
             self._take_back_seeming()
             self.open(end, TRUTH, index)
             if not CORRECTIONS.truths.isdisjoint(self.words[end - 1 : end + 1]):
-                return self._subject(index, cue)
+                return self._subjects.of(index, cue)
         return []
 
     def _correct_before(self, index: int) -> None:
@@ -279,128 +262,6 @@ class Reading:
         if is_known and cue.rule == "negated":
             return not absence.is_denied_presence(mention)
         return is_known
-
-    def _subject(self, index: int, cue: Cue) -> list[Candidate]:
-        """Return the subject of the clause that the cue ends: "Dogs and cats are absent", "a dog, which is gone"."""
-        before = at(self.words, index - 1)
-        if before == "and":
-            return self._first_subject(index - 1)
-        if before == "," and cue.rule == "negated":
-            owner = self._before_aside(index - 1)
-            if owner:
-                return owner
-        if before in {"which", "that", "who"}:
-            end = index - 1
-            if at(self.words, end - 1) == ",":
-                end -= 1
-            return self._nearest(end, cue)
-        return self._head(index) or self._adjacent(index) or self._joined(index)
-
-    def _before_aside(self, comma: int) -> list[Candidate]:
-        """Return the subject before what stands between commas: "The toilet, which used to be here, is gone"."""
-        for mention in self.sentence.mentions[-RECENT:]:
-            if self._opens_clause(mention.start) and mention.after == "," and mention.end < comma:
-                between = self.words[mention.end + 1 : comma]
-                return [] if "," in between else [mention]
-        return []
-
-    def _opens_clause(self, start: int) -> bool:
-        return start == 0 or self.words[start - 1] in CLAUSE.ends_clause
-
-    def _first_subject(self, joint: int) -> list[Candidate]:
-        """Return the subject of the verb before "and": "The plane has taken off and is out of sight"."""
-        start = self._start_of_clause(joint)
-        for mention in self.sentence.mentions[-RECENT:]:
-            opens = mention.start == start and mention.end < joint
-            if opens and clauses.is_finite_verb(self.words, mention.end):
-                return [mention]
-        return []
-
-    def _head(self, index: int) -> list[Candidate]:
-        """Return the first noun of a subject with several nouns: "the people on the bus are not visible"."""
-        words = self.words
-        mentions = self.sentence.mentions[-RECENT:]
-        after = self._last_barrier(index)
-        if mentions and after == mentions[0].end and words[after] in CLAUSE.heads:
-            after = -1  # "The vase that stands on the piano is missing"
-        for mention in mentions:
-            start = mention.start
-            end = mention.end
-            opens = self._opens_clause(start) or words[start - 1] == ","
-            if not opens or not after < end < index:
-                continue
-            joined = words[end] in CLAUSE.heads or words[end].endswith("ing")
-            of_another = "of" in words[start : mention.index] or end - 1 in self.sentence.possessive
-            if joined and not of_another:
-                return [mention]
-        return []
-
-    def _last_barrier(self, index: int) -> int:
-        """Return the last place before `index` of a word that no subject goes beyond, or -1.
-
-        Cues come in their order, so each word is looked at once, however many cues a sentence has.
-        """
-        for place in range(self._barriers_until, index):
-            word = self.words[place]
-            if word == "," or (word != "with" and word in CLAUSE.not_in_list):
-                self._barrier = place
-        self._barriers_until = index
-        return self._barrier
-
-    def _joined(self, index: int) -> list[Candidate]:
-        """Return the mentions joined to another thing before the cue: "The dog and the blanket have disappeared"."""
-        words = self.words
-        for mention in self.sentence.mentions[-RECENT:]:
-            opens = self._opens_clause(mention.start) or mention.before_phrase in GRAMMAR.before_subject
-            if not opens or mention.after != "and":
-                continue
-            rest = words[mention.end + 1 : index]
-            if len(rest) > 4 or "," in rest or "of" in words[mention.start : index]:
-                continue
-            if clauses.has_verb(words, mention.end + 1, index):
-                continue
-            return [other for other in self.sentence.mentions if mention.index <= other.index < index]
-        return []
-
-    def _adjacent(self, index: int) -> list[Candidate]:
-        """Return the mentions that end right before the cue, if they open the cue's clause."""
-        words = self.words
-        end = index
-        while at(words, end - 1) in CLAUSE.behind_subject:
-            end -= 1
-        subject = []
-        for mention in reversed(self.sentence.mentions[-RECENT:]):
-            if mention.end != end:
-                break
-            modifiers = words[mention.start : mention.index]
-            if "of" in modifiers and CLAUSE.quantities.isdisjoint(modifiers):
-                return []
-            subject.append(mention)
-            before = mention.before_phrase
-            if not before or before in CLAUSE.ends_clause or before in GRAMMAR.before_subject:
-                break
-            if before not in {"and", "or"}:
-                return []
-            end = mention.start - 1
-        return subject
-
-    def _nearest(self, end: int, cue: Cue) -> list[Candidate]:
-        """Return the mentions that end at `end`, anywhere in a sentence: "a sign with a horse painted on it"."""
-        mentions = self.sentence.mentions[-RECENT:]
-        corrects = cue.rule == "corrected"
-        if corrects and self.words[end] in {",", "("} and mentions and mentions[-1].end != end:
-            # "A cup stands there, or rather a jar"
-            last = mentions[-1]
-            return [last] if not last.definite and end - last.end <= 5 else []
-        nearest = []
-        for mention in reversed(mentions):
-            if mention.end != end:
-                break
-            nearest.append(mention)
-            if corrects or mention.before_phrase not in {"and", "or"}:
-                break
-            end = mention.start - 1
-        return nearest
 
     def _correct(self) -> None:
         """Mark what the text before got wrong: "A dog sits on the couch. Correction: it is a cat."

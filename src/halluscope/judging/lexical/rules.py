@@ -389,11 +389,13 @@ def _is_crossed(mention: Candidate) -> bool:
 def _is_denied(mention: Candidate) -> bool:
     """Whether a value such as "none" or 0 follows an object: "Bus: none", "- Dog: 0", "| scissors | 0 |"."""
     words = mention.words
-    counted = mention.end + 1 if mention.after in LISTS.counts else mention.end
-    value = counted
+    end = mention.end
+    if mention.after in LISTS.counts:
+        end += 1
+    value = end
     while at(words, value) in LISTS.marks:
         value += 1
-    if value in (counted, len(words)):
+    if value == end or value == len(words):  # no mark follows, or nothing follows the marks
         return _is_bare_value(mention.following(12))
     opens_line = mention.after == ":" and _opens_line(mention)
     absent = phrases_of("lists", "absent").at(words, value)
@@ -524,7 +526,16 @@ def pictured_beside(mention: Candidate) -> bool:
 
 
 def cue_applies(cue: Cue, words: list[str], index: int) -> bool:
-    """Whether a cue applies here; a cue such as "shows" needs a picture before it: "the poster shows a dog"."""
+    """Whether a cue applies here."""
+    if not _is_meant(cue, words, index):
+        return False
+    if cue.after:
+        return _is_of_what_comes_before(cue, words, index)
+    return cue.rule != "depicted" or not _is_the_image(words, index)
+
+
+def _is_meant(cue: Cue, words: list[str], index: int) -> bool:
+    """Whether a word that is a cue only in one of its meanings has that meaning here."""
     word = words[index]
     if word == "strike" and index and words[index - 1] not in CORRECTIONS.before_strike:
         return False  # "poised to strike the ball"
@@ -532,10 +543,11 @@ def cue_applies(cue: Cue, words: list[str], index: int) -> bool:
         return False
     if word == "like" and not _is_simile(words, index):
         return False
-    if word in HEDGES.of_identity and _doubts_degree(words, index):
-        return False
-    if not cue.after:
-        return cue.rule != "depicted" or not _is_the_image(words, index)
+    return not (word in HEDGES.of_identity and _doubts_degree(words, index))
+
+
+def _is_of_what_comes_before(cue: Cue, words: list[str], index: int) -> bool:
+    """Whether a cue follows one of the words that it needs: "shows" a picture, as in "the poster shows a dog"."""
     if cue.after == DEPICTION.carriers and at(words, index - 1) in DEPICTION.told:
         return True
     last = last_of(words, cue.after, max(0, index - cue.near), index)
@@ -670,11 +682,7 @@ def _opening_surface(words: list[str]) -> int:
         first = 2
     else:
         return 0
-    surface = 0
-    for place in range(first, 5):
-        if at(words, place) in DEPICTION.surfaces:
-            surface = place
-            break
+    surface = _first_of(words, DEPICTION.surfaces, first, 5)
     if words[:2] == ["in", "this"] and at(words, surface) in DEPICTION.artworks:
         return 0  # "In this illustration, a bear ..."
     while surface and at(words, surface + 1) in DEPICTION.surfaces:
@@ -682,6 +690,14 @@ def _opening_surface(words: list[str]) -> int:
     if not surface and at(words, 3) in DEPICTION.screens and at(words, 4) == "there":
         return 3  # "On the computer monitor there is"
     return surface
+
+
+def _first_of(words: list[str], wanted: Words, start: int, end: int) -> int:
+    """Return the first place of one of the wanted words, from a place to before another; 0 if there is none."""
+    for place in range(start, end):
+        if at(words, place) in wanted:
+            return place
+    return 0
 
 
 def _shows(words: list[str], surface: int) -> bool:

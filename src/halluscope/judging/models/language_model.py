@@ -10,7 +10,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -126,25 +126,24 @@ class LanguageModelJudge(Voter):
 
         The reply is None if it had not ended after `max_new_tokens`, or if the prompt leaves no room for it.
         """
-
-        def at_its_end(tokens: Reply, ended: bool) -> Reply | None:
-            return tokens if ended else None
-
-        def reply(block: Any) -> list[Reply]:
-            begun = self._replying.begin(block)
-            return self._generate(self._replying, begun, at_its_end, max_new_tokens)
-
         self.load()
-        for rows, block in self._blocks(self._whole(prompts), max_new_tokens):
+        reply_to = partial(self._whole_replies, max_new_tokens=max_new_tokens)
+        for rows, block in self._blocks(self._whole(prompts), room=max_new_tokens):
             if block.shape[1] + max_new_tokens > self._positions:
                 for row in rows.tolist():
                     yield row, None
                 continue
-            for row, tokens in zip(rows.tolist(), self._in_memory(reply, block), strict=True):
+            replies = self._in_memory(reply_to, block)
+            for row, tokens in zip(rows.tolist(), replies, strict=True):
+                text = None
                 if tokens[-1] in self._ends:
-                    yield row, self._text(tokens)
-                else:
-                    yield row, None
+                    text = self._text(tokens)
+                yield row, text
+
+    def _whole_replies(self, block: Any, max_new_tokens: int) -> list[Reply]:
+        """Return the tokens of each reply to a batch, up to its end or to `max_new_tokens`."""
+        begun = self._replying.begin(block)
+        return self._generate(self._replying, begun, once_ended, max_new_tokens)
 
     def load(self) -> None:
         """Load the model and its tokenizer, unless they are loaded."""
@@ -362,13 +361,12 @@ class LanguageModelJudge(Voter):
             logits, _ = begun
             yes, no = (logits[:, tokens].float().logsumexp(-1) for tokens in self._words)
             return cast("list[float]", (yes - no).tolist())
-        rule = RULES[self.rule]
-
-        @cache  # most replies of a batch are the same
-        def read(tokens: Reply, ended: bool) -> int | None:
-            return rule(self._text(tokens), ended)
-
+        read = cache(self._read_vote)  # most replies of a batch are the same
         return list(self._generate(self._voting, begun, read, MAX_NEW_TOKENS))
+
+    def _read_vote(self, tokens: Reply, has_ended: bool) -> int | None:
+        rule = RULES[self.rule]
+        return rule(self._text(tokens), has_ended)
 
     def _generate(
         self,
@@ -407,6 +405,11 @@ class LanguageModelJudge(Voter):
 
     def _check(self, tokenizer: Any) -> None:
         """Refuse a tokenizer that does not suit this kind of judge, before the model is loaded."""
+
+
+def once_ended(tokens: Reply, has_ended: bool) -> Reply | None:
+    """Read a reply whole, as soon as it has ended."""
+    return tokens if has_ended else None
 
 
 def placed(device: str | None) -> tuple[Any, Any]:

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
+from functools import partial
 
 from halluscope.judging.adapters import as_chat_judge
 from halluscope.judging.ask_replies import collect_verdicts
@@ -73,22 +74,7 @@ def paraphrase(
     progress: bool = False,
 ) -> dict[str, Wording]:
     """Ask a language model to rephrase questions, and perhaps another whether both ask the same; closes both."""
-
-    def ask(prompts: Sequence[PromptSpec[str]], judge: ChatJudge) -> list[str | None]:
-        with closing(judge):
-            if not prompts:
-                return []
-            # An unreadable reply is None, not an error.
-            collected = collect_verdicts(
-                prompts,
-                as_chat_judge(judge),
-                seed=seed,
-                cache=store,
-                max_failed=1,
-                progress=progress,
-            )
-            return list(collected.verdicts[0])
-
+    ask = partial(_replies, seed=seed, store=store, progress=progress)
     replies = ask([PromptSpec(fill(SAY, question=question), _line) for question in questions], model)
     wordings: dict[str, Wording] = {}
     for question, reply in zip(questions, replies, strict=True):
@@ -107,6 +93,24 @@ def paraphrase(
         if verdict != SAME:
             wordings[question] = Refused(_REJECTED[verdict])
     return wordings
+
+
+def _replies(
+    prompts: Sequence[PromptSpec[str]], judge: ChatJudge, *, seed: int, store: Cache | None, progress: bool
+) -> list[str | None]:
+    """Ask a judge, close it, and return what its replies say; None for an unreadable one, which is no error."""
+    with closing(judge):
+        if not prompts:
+            return []
+        collected = collect_verdicts(
+            prompts,
+            as_chat_judge(judge),
+            seed=seed,
+            cache=store,
+            max_failed=1,
+            progress=progress,
+        )
+        return list(collected.verdicts[0])
 
 
 def _line(reply: str) -> str | None:
