@@ -18,11 +18,13 @@ from halluscope.building import spec
 from halluscope.building.build_info import STATS, read_stats
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import LimitExceeded, MissingExtra
-from halluscope.inspection.inspecting import VERDICTS, inspect
+from halluscope.inspection.inspecting import VERDICTS, Inspection, inspect
 from halluscope.inspection.printed import letters
+from halluscope.inspection.recognising import options_of_part
 from halluscope.metric import Result
 from halluscope.options import ALL, MatchingOptions, check, keywords, taken
 from halluscope.paths import path_of
+from halluscope.reading.columns import plain
 from halluscope.reading.datasets import Source, check_distinct, is_subset, sources
 from halluscope.reporting import published
 from halluscope.responses import reading
@@ -121,7 +123,8 @@ def prepare(
     only_source = None
     if len(responses) == 1:
         only_source = responses[0]
-    with _inspecting(only_source):
+    explained = partial(_inspecting, benchmark=benchmark, dataset=dataset, options=options)
+    with explained(only_source):
         files = reading.read(responses, _reading(benchmark, matching))
     rows = module.load(dataset, **taken(module.load, options))
     identity = _identity(benchmark, options, matching)
@@ -129,7 +132,7 @@ def prepare(
     built = list(_built(dataset))
     ready = []
     for number, (source, file) in enumerate(zip(responses, files, strict=True)):
-        with _inspecting(source):
+        with explained(source):
             matched = match(file, rows, identity)._replace(origin=origin, built=built)
         _check_prompts(benchmark, matched)
         ready.append(_ready(benchmark, matched, options, number, len(responses)))
@@ -268,8 +271,10 @@ def among(
 
 
 @contextmanager
-def _inspecting(source: Any) -> Iterator[None]:
-    """Add to an error about a file what the file is."""
+def _inspecting(
+    source: Any, benchmark: Benchmark, dataset: Sequence[str], options: Mapping[str, Any]
+) -> Iterator[None]:
+    """Add to an error about a file what the file is, and what to type for it."""
     try:
         yield
     except (LimitExceeded, MissingExtra):
@@ -279,11 +284,26 @@ def _inspecting(source: Any) -> Iterator[None]:
         if is_file and path_of(source).stat().st_size <= EXPLAINED:
             with suppress(ValueError):
                 content = replace(inspect(source), remarks=(), problem="")
-                advice = ""
-                if content.kind == VERDICTS:
-                    advice = " Name it with --ratings, and the LVLM's responses with --responses."
+                advice = _advice(content, benchmark, dataset, options)
                 error = type(error)(f"{error} The file holds {content}.{advice}")
         raise error from error.__cause__
+
+
+def _advice(
+    content: Inspection, benchmark: Benchmark, dataset: Sequence[str], options: Mapping[str, Any]
+) -> str:
+    """Say what to type for a file that was refused, as far as its content tells."""
+    if content.kind == VERDICTS:
+        return " Name it with --ratings, and the LVLM's responses with --responses."
+    if content.words and content.benchmarks[0] == benchmark.name:
+        of_file = content.words[content.words.index("--dataset") + 1]
+        config = Source.of(of_file).config
+        if config and config not in [Source.of(written).config for written in dataset]:
+            return f" They are the questions of another config: --dataset {of_file}."
+    of_part = options_of_part(benchmark, content.rows)
+    if of_part and plain(of_part[0].lstrip("-")) not in options:
+        return f" A part of the questions that is scored by itself has so many: {' '.join(of_part)}."
+    return ""
 
 
 # Datasets

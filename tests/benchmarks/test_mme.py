@@ -11,6 +11,7 @@ import halluscope
 from halluscope.benchmarks.mme.metric import compute
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import BuildError
+from halluscope.inspection.inspecting import inspect
 from halluscope.reporting import published
 from tests import small_datasets
 
@@ -165,7 +166,18 @@ def write_vlmevalkit_without_images(answers, folder):
     return write_lines(folder / "model_MME.jsonl", lines)
 
 
+def write_cambrian(answers, folder):
+    """With a count as id, which is the name of some images, the prompt in its template, and the right answer."""
+    lines = []
+    for number, (asked, right, text) in enumerate(in_llavas_order(answers)):
+        prompt = f"A chat: be polite. USER: <image>\n{bare(asked['text'])}{ASKED}\nUse one word. ASSISTANT:"
+        line = {"question_id": number, "prompt": prompt, "answer": text, "gt_answer": right}
+        lines.append(line | {"category": asked["category"]})
+    return write_lines(folder / "answers_0.jsonl", lines)
+
+
 FORMS = [
+    write_cambrian,
     write_llava,
     write_lmms_eval,
     write_vlmevalkit,
@@ -228,6 +240,19 @@ def test_files_that_are_not_whole_are_refused(tmp_path):
     assert "line 60 is" in refused([*lines[:-1], without], tmp_path)
     (tmp_path / "readme.txt").write_text("Put results here.")
     assert "readme.txt does not begin with an image" in refused(lines, tmp_path)
+
+
+@needs_upstream
+@pytest.mark.parametrize("ending", ["", " Answer the question using a single word or phrase."])
+def test_inspect_knows_the_questions_among_other_words(ending, tmp_path):
+    """As InternVL's script writes them: each subtask a file, with its own words after the authors'."""
+    lines = []
+    for line in (UPSTREAM / "LaVIN/color.txt").read_text().splitlines():
+        image, asked, right, text = line.split("\t")
+        lines.append("\t".join((image, f"Look: {asked}{ending}", right, text)))
+    (tmp_path / "color.txt").write_text("\n".join(lines))
+    said = inspect(tmp_path)
+    assert (said.benchmarks, said.about) == (["mme"], "color")
 
 
 @needs_upstream

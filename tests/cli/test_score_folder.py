@@ -44,6 +44,47 @@ def test_a_folder_with_a_text_per_subtask_is_one_model(upstream, tmp_path, monke
         assert halluscope.table(out)["LaVIN"]["mme/hallucination"] == pytest.approx(411.67, abs=0.01)
 
 
+def test_files_called_as_the_subtasks_that_they_answer_are_one_models(upstream, tmp_path, monkeypatch):
+    """JSON per subtask, in folders of one name, as ICD's script writes them: each file was a model of its own."""
+    monkeypatch.chdir(tmp_path)
+    halluscope.build("mme", upstream / "mme/mme_benchmark.jsonl")
+    for run in ("baseline", "icd"):
+        folder = tmp_path / "files" / run / "None"
+        folder.mkdir(parents=True)
+        for file in (upstream / "mme/LaVIN").glob("*.txt"):
+            rows = []
+            for line in file.read_text().splitlines():
+                image, asked, right, text = line.split("\t")
+                asked = f"{asked} Use one word."
+                rows.append(
+                    {"image": [f"/mme/{image}"], "question": asked, "gt_ans": right, "pred_ans": text}
+                )
+            (folder / f"{file.stem}.json").write_text(json.dumps(rows))
+    assert cli.main(["score", "--responses", "files", "--out", "runs", "--quiet"]) == 0
+    table = halluscope.table("runs")
+    for run in ("baseline", "icd"):
+        assert table[f"{run}/None"]["mme/hallucination"] == pytest.approx(411.67, abs=0.01)
+
+
+def test_a_table_that_was_written_again_is_scored_once(upstream, tmp_path, monkeypatch, capsys):
+    """As VLMEvalKit writes what it read in each response; another model's answers are kept."""
+    monkeypatch.chdir(tmp_path)
+    halluscope.build("mme", upstream / "mme/mme_benchmark.jsonl")
+    (tmp_path / "files").mkdir()
+    lines = (upstream / "mme/LaVIN/color.txt").read_text().splitlines()
+    for name in ("A_MME", "A_MME_auxmatch", "A_MME_v2"):
+        table = ["index\timage_path\tquestion\tanswer\tprediction"]
+        for number, line in enumerate(lines):
+            image, asked, right, text = line.split("\t")
+            if name == "A_MME_v2":
+                text = f"{text}, I think."
+            table.append(f"{number}\tcolor/{image}\t{asked}\t{right}\t{text}")
+        (tmp_path / "files" / f"{name}.tsv").write_text("\n".join(table))
+    assert cli.main(["score", "--responses", "files", "--out", "runs"]) == 0
+    assert list(halluscope.table("runs")) == ["A_MME", "A_MME_v2"]
+    assert "A_MME_auxmatch.tsv: the same responses as A_MME.tsv." in capsys.readouterr().err
+
+
 def test_a_models_parts_are_joined_and_what_is_left_out_says_what_to_type(
     upstream, tmp_path, monkeypatch, capsys
 ):

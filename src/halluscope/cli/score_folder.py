@@ -20,7 +20,7 @@ from halluscope.files.writing import check_new
 from halluscope.inspection.inspecting import DATASET, JUDGE, RESPONSES, VERDICTS, Inspection, inspect
 from halluscope.inspection.printed import letters
 from halluscope.judging.verdicts import RUN
-from halluscope.responses import answer_lists
+from halluscope.responses import answer_lists, reading
 from halluscope.responses.names import only_one_in
 from halluscope.sanitize import one_line, short_repr, typed
 from halluscope.terminal import say, tell, tell_error
@@ -49,6 +49,8 @@ class Group:
     name: str  # of the benchmark
     words: list[str]  # what follows the files on the command line
     files: list[Path] = field(default_factory=list)
+    # the files that are called as the part of the benchmark that they answer, such as a subtask
+    parts: dict[Path, str] = field(default_factory=dict)
 
     @cached_property
     def models(self) -> list[Model]:
@@ -158,7 +160,39 @@ def groups_of(folder: Path, judge: str, out: Path) -> tuple[list[Group], dict[st
         name = inspection.benchmarks[0]
         group = groups.setdefault((name, *words), Group(name, words))
         group.files.append(file)
+        if plain_name(file) == inspection.about:
+            group.parts[file] = inspection.about
+    for group in groups.values():
+        for file, first in copies_among(group.files):
+            group.files.remove(file)
+            reason = f"the same responses as {one_line(first.name)}."
+            left_out.setdefault(reason, []).append(str(file.relative_to(folder)))
     return list(groups.values()), left_out
+
+
+def copies_among(files: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
+    """Yield each file with the responses of another one, whose name begins its own, and that one.
+
+    VLMEvalKit writes its table again with what was read in each response ("A_MME.xlsx", "A_MME_auxmatch.xlsx").
+    """
+    for file in list(files):
+        for first in list(files):
+            is_named_so = plain_name(file).startswith(f"{plain_name(first)}_")
+            if first.parent != file.parent or not is_named_so:
+                continue
+            texts = texts_in(file)
+            if texts and texts == texts_in(first):
+                yield file, first
+                break
+
+
+def texts_in(file: Path) -> list[str]:
+    """Return a file's responses; [] if it is refused, which `score` says."""
+    try:
+        (responses,) = reading.read([file])
+    except ValueError:
+        return []
+    return responses.texts
 
 
 def tell_left_out(left_out: Mapping[str, Sequence[str]]) -> None:
@@ -277,7 +311,7 @@ def models_of(group: Group) -> list[Model]:
     models = []
     in_parts: dict[tuple[Path, str], Model] = {}
     for file in group.files:
-        part = only_one_in(plain_name(file), parts)
+        part = only_one_in(plain_name(file), parts) or group.parts.get(file, "")
         if not part:
             models.append(Model(file.parent, plain_name(file), benchmark_names, {part: file}))
             continue
@@ -300,6 +334,11 @@ def name_among(model: Model, group: Group, groups: Sequence[Group], top: Path) -
     if is_named_by_folder(model, is_alike, groups, top):
         return folder_name(model.folder, top)
     if is_alike and len(model.files) > 1:
+        if model.name == model.folder.name:  # the parts' names say nothing more
+            return folder_name(model.folder, top)
+        folders = [other.folder.name for other in group.models if other.name == model.name]
+        if folders.count(model.folder.name) > 1:
+            return f"{folder_name(model.folder, top)}/{model.name}"
         return f"{model.folder.name}/{model.name}"
     return model.name  # `score` puts folders before names that are alike
 

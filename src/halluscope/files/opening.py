@@ -88,6 +88,12 @@ def rows_of(text: str, where: str, cut_ends: CutEnds | None = None) -> Iterator[
         try:
             row = parse(line[0], place)
         except BuildError as error:
+            several = values_in(line[0], place)
+            if several:
+                is_first = False
+                for value in several:
+                    yield place, value
+                continue
             is_last = after_gap(text, line.end()) == len(text)
             if cut_ends is None or is_first or not is_last or not is_cut_off(line[0]):
                 raise
@@ -102,7 +108,7 @@ def _rows_of_list(text: str, where: str, cut_ends: CutEnds | None) -> Iterator[t
     stream = _Stream(where, iter([text]))
     number = 0
     try:
-        for entry in stream.whole("[", "a list"):
+        for entry in stream.lists():
             number += 1
             if number > most:  # asked once: a check of each row takes longer than reading it
                 limits.check("rows", number, where)
@@ -174,6 +180,14 @@ class _Stream:
             begin = self._excerpt(self._next)
             raise BuildError(f"{self._where} begins with {begin}; expected {expected}.")
         yield from self.parts(first)
+        if self.sign():
+            raise self._error("there is text after its end", self._next)
+
+    def lists(self) -> Iterator[Any]:
+        """Yield the entries of the lists that are the whole text: a script may write one list per batch."""
+        yield from self.parts("[")
+        while self.sign() == "[":
+            yield from self.parts("[")
         if self.sign():
             raise self._error("there is text after its end", self._next)
 
@@ -446,6 +460,27 @@ def parse(text: str, where: str, lean: Callable[[dict[str, Any]], Any] | None = 
         raise BuildError(
             f"{where} is not JSON, or is cut off: {error}; its end is {end}. {advice}"
         ) from error
+
+
+def values_in(text: str, where: str) -> list[Any]:
+    """Return the objects that stand one after another in a text, with or without commas between; [] for other texts."""
+    most = limits.most("rows")
+    values: list[Any] = []
+    place = after_gap(text)
+    while place < len(text):
+        try:
+            value, place = _DECODER.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            return []
+        if not isinstance(value, dict):
+            return []
+        values.append(value)
+        if len(values) > most:
+            limits.check("rows", len(values), where)
+        place = after_gap(text, place)
+        if text.startswith(",", place):
+            place = after_gap(text, place + 1)
+    return values
 
 
 def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -31,6 +31,8 @@ from halluscope.responses.column_facts import (
     LONGEST_LABEL,
     Expected,
     Texts,
+    common_beginning,
+    common_ending,
     first_question,
     labels_in,
     plain_answer,
@@ -38,7 +40,7 @@ from halluscope.responses.column_facts import (
     right_answers,
 )
 from halluscope.responses.image_urls import URLS
-from halluscope.responses.names import IDS, IMAGES, MODELS, QUESTIONS, RIGHT_ANSWERS, SAYS, TEXTS
+from halluscope.responses.names import ANSWER_ID, IDS, IMAGES, MODELS, QUESTIONS, RIGHT_ANSWERS, SAYS, TEXTS
 from halluscope.responses.repeats import places_of_repeats
 from halluscope.responses.table import Table, kinds
 from halluscope.responses.unfolding import SAMPLE, numbers
@@ -70,8 +72,8 @@ SAMPLE_COLUMNS = ("doc_id", logs.INPUT, "target", SAMPLED)
 # The column of LLaVA's reviews with two ratings
 REVIEWED = "tuple"
 
-# The columns of the part of a benchmark, such as POPE's samplings, in which a question may be asked again
-PARTS = ("sampling", "category")
+# How many columns of two rows are compared to tell whether one is the other again
+MOST_COMPARED = 100
 
 # What a command names where the file does not tell it
 DATASET = "DATASET"
@@ -343,7 +345,7 @@ def _recognised(table: Table, roles: Mapping[str, str], questions: list[str]) ->
             return replace(of_task, questions=questions)
     bare = [_without_marks(question) for question in questions]
     first = [first_question(question) or question for question in questions]
-    for asked_alone in (questions, bare, first):
+    for asked_alone in (questions, bare, first, _without_frame(questions)):
         recognised = recognise(asked_alone, table.columns, texts, images, ids)
         if recognised.benchmarks:
             return replace(recognised, questions=asked_alone)
@@ -354,6 +356,17 @@ def _without_marks(prompt: str) -> str:
     """Return a prompt without the image before the question, as LLaVA, OPERA and Qwen-VL mark it, and without
     "Answer:" after it."""
     return PICTURE.sub("", prompt).strip().removesuffix(ANSWER_CUE).rstrip()
+
+
+def _without_frame(prompts: Sequence[str]) -> list[str]:
+    """Return prompts without what all of them begin with, up to a colon or a line's end, and all end with.
+
+    A question mark before the end belongs to the question.
+    """
+    ending = common_ending(prompts).rpartition("?")[2]
+    beginning = common_beginning(prompts)
+    start = max(beginning.rfind(":"), beginning.rfind("\n")) + 1
+    return [prompt[start:].removesuffix(ending).strip() for prompt in prompts]
 
 
 def _with_command(inspection: Inspection, part: Part | None, columns: _Columns) -> Inspection:
@@ -386,7 +399,7 @@ def _choice(table: Table) -> TextChoice:
     column = text_column.by_name(table)
     if not column:
         return TextChoice()
-    texts = _texts_in(table, column)
+    texts = text_column.texts_of(table, column)
     expected = Expected(questions_among(texts))
     try:
         decided = text_column.decide(table, column, texts, expected)
@@ -420,7 +433,7 @@ def _beside_answers(table: Table, choice: TextChoice, recognised: Recognised) ->
     answers = module.known_answers(recognised.questions)
     if not any(answers):
         return choice
-    texts = _texts_in(table, choice.column)
+    texts = text_column.texts_of(table, choice.column)
     expected = Expected([""] * len(texts), [answers], labels_in(answers))
     try:
         decided = text_column.decide(table, choice.column, texts, expected)
@@ -580,9 +593,10 @@ def _are_the_same(cells: Sequence[Any], texts: Sequence[str]) -> bool:
 
 
 def _repeats(table: Table, names: Sequence[str], texts: Sequence[str]) -> set[int]:
-    ids = _cells_as_texts(table, names, IDS_OF_ROWS + PARTS)
-    questions = _cells_as_texts(table, names, QUESTIONS)
-    return places_of_repeats(ids, questions, texts)
+    """Return the places of rows that are an earlier one again; which columns identify a row is not known here."""
+    ids = _cells_as_texts(table, names, IDS_OF_ROWS)
+    others = [name for name in names if name != ANSWER_ID]
+    return places_of_repeats(ids, _cells_as_texts(table, names, others[:MOST_COMPARED]), texts)
 
 
 def _first_present(known: Sequence[str], names: Sequence[str]) -> str:

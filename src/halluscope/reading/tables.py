@@ -23,6 +23,7 @@ from halluscope.files.opening import (
     read_text,
     read_text_to_cut,
     rows_of,
+    values_in,
 )
 from halluscope.reading.separators import separator_of
 from halluscope.reading.sheets import Holds, header_of, sheet_of
@@ -97,7 +98,15 @@ def _json(file: Readable, choices: Choices) -> Iterator[Located]:
     if _is_one_line(text):
         where += ", line 1"
     limits.check("rows", text.count(":"), where)  # at least as many colons as ids
-    content = parse(text, where)
+    try:
+        content = parse(text, where)
+    except BuildError:
+        several = values_in(text, where)
+        if not several:
+            raise
+        for number, value in enumerate(several, 1):
+            yield f"{file}, entry {number}", value
+        return
     if is_by_id(content):
         yield from by_id(content, str(file))
     else:

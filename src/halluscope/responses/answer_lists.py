@@ -30,7 +30,8 @@ def files_at(path: Path) -> list[Path]:
             )
     if not files:
         raise BuildError(
-            f"{path} is a folder; expected a file of responses. Name a file, or score each file of the folder: "
+            f"{path} is a folder; expected a file of responses. Name a file; or join the files, if they are parts of "
+            "one LVLM's responses: --responses NAME=FILE,FILE; or score each file of the folder: "
             f"`{typed(['score', '--responses', str(path), '--out', 'FOLDER'])}`."
         )
     return files

@@ -308,7 +308,7 @@ def questions_among(texts: Texts) -> list[str]:
     if mostly_ask(texts):
         return [first_question(text or "") for text in texts]
     glance = [(texts[place] or "").rstrip() for place in _spread(len(texts))]
-    ending = _common_ending(glance)
+    ending = common_ending(glance)
     if len(set(glance)) < FEWEST_ROWS or len(ending.split()) <= SENTENCE:
         return [""] * len(texts)
     return [(text or "").rstrip().removesuffix(ending).rstrip() for text in texts]
@@ -320,12 +320,22 @@ def first_question(text: str) -> str:
     return match[0].strip() if match else ""
 
 
-def _common_ending(texts: Sequence[str]) -> str:
+def common_ending(texts: Sequence[str]) -> str:
+    """Return the longest text that all texts end with."""
     ending = texts[0] if texts else ""
     for text in texts:
         while not text.endswith(ending):
             ending = ending[1:]
     return ending
+
+
+def common_beginning(texts: Sequence[str]) -> str:
+    """Return the longest text that all texts begin with."""
+    beginning = texts[0] if texts else ""
+    for text in texts:
+        while not text.startswith(beginning):
+            beginning = beginning[:-1]
+    return beginning
 
 
 @lru_cache(REMEMBERED)

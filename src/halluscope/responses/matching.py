@@ -297,6 +297,9 @@ def pairs_of(case: Case) -> Pairs:
     pairs = _by_content(case, id_columns, are_own_ids)
     if pairs is None and case.identity.by_question and case.question_columns and are_own_ids:
         pairs = ways.by_questions_of_images(case)
+    if pairs is None and are_own_ids and _counts_from_0(case, id_columns):
+        with suppress(ValueError):  # something contradicts
+            pairs = ways.by_order(case)
     if pairs is None:
         raise type(tried[0])(f"{tried[0]}{_nearest(case)}")
     return pairs
@@ -364,6 +367,16 @@ def _id_columns(case: Case) -> list[tuple[str, ...]]:
     if filled and names == identity.id:
         return [identity.id]
     return [(name,) for name in filled]
+
+
+def _counts_from_0(case: Case, id_columns: Sequence[tuple[str, ...]]) -> bool:
+    """Whether the ids are only the places of the responses, which answer the only set of rows whole."""
+    if len(case.identity.sets(case.wanted)) != 1 or len(case) != len(case.rows_by_order):
+        return False
+    for name, *_ in id_columns:
+        if [str(cell) for cell in case.table.cells(name)] != list(map(str, range(len(case)))):
+            return False
+    return True
 
 
 def _is_confirmed(case: Case, pairs: Pairs, columns: Sequence[str]) -> bool:

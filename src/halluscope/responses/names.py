@@ -94,7 +94,7 @@ TURNS = "halluscope_turns"
 KNOWN = frozenset(IDS) | frozenset(QUESTIONS) | frozenset(TEXTS) | {PROMPT}
 
 # How the name of a column ends that says whether a response is right
-_WHETHER_RIGHT = r"(?:correct|right|match|hit|score|acc)"
+_WHETHER_RIGHT = r"(?:correct|right|match|hit|score|acc|check)"
 # How a column is named that somebody's texts are in, but no right answers
 SAYS = re.compile(
     r"(?!gt|gold|ground|tru|expected|correct(?!ed)|ref(?!in)|label|target|.*(?:judge|eval)"
@@ -105,8 +105,9 @@ SAYS = re.compile(
 # A column with another name holds the texts too, unless it is one of these
 OTHER_USES = re.compile(
     r"(?:gt|gold|ground|tru|expected|correct(?!ed)|ref(?!in)|label|target|judge|eval|note|reason|model).*"
-    rf"|.*(?:type|category|url|file|path|note)|(?:.*_)?(?:id|{_WHETHER_RIGHT})|sampling|split|source|task"
+    rf"|.*(?:type|category|url|file|path|note)|(?:.*_)?(?:id|{_WHETHER_RIGHT})|split|source|task"
 )
+SAMPLING = "sampling"  # the set of a row, or responses that were sampled
 
 _IMAGE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORECASE)
 

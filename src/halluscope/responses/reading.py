@@ -465,7 +465,7 @@ def _text_columns(table: Table, options: Reading) -> Sequence[str]:
     columns = options.matching.text_columns
     if columns:
         if table.columns.keys().isdisjoint(columns):
-            raise _no_text(table.where[0], table.row(0), columns)
+            raise _no_text(table.where[0], table.row(0), columns, text_column.may_hold_responses(table))
         return columns
     known, first = text_column.first_named(table.names)
     answer = ""
@@ -479,11 +479,21 @@ def _text_columns(table: Table, options: Reading) -> Sequence[str]:
             f"{table.where[0]} is a row of the dataset, whose {answer!r} is the right answer; expected the LVLM's "
             "response."
         )
-    raise _no_text(table.where[0], table.row(0), known)
+    raise _no_text(table.where[0], table.row(0), known, text_column.may_hold_responses(table))
 
 
-def _no_text(where: str, row: Row, known: Sequence[str]) -> ValueError:
-    texts = [str(name) for name, value in row.items() if isinstance(value, str | Mapping)]
+def _no_text(where: str, row: Row, known: Sequence[str], columns: Sequence[str] = ()) -> ValueError:
+    """Return the error that a row has no text in the known columns.
+
+    Args:
+        where: the row's location.
+        row: the row.
+        known: the columns.
+        columns: those that may hold it instead; without any, all columns of texts are named.
+    """
+    texts = list(columns)
+    if not texts:
+        texts = [str(name) for name, value in row.items() if isinstance(value, str | Mapping)]
     hint = ""
     if texts:
         hint = f" Texts here: {', '.join(texts)}."

@@ -1,5 +1,6 @@
 """What responses state about their rows: ids, images, addresses of images, questions and sets."""
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -7,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.responses.column_facts import FEWEST_ROWS, question_in
+from halluscope.responses.column_facts import FEWEST_ROWS, SENTENCE, common_ending, question_in
 from halluscope.responses.identity import (
     Identity,
     are_whole,
@@ -34,6 +35,9 @@ SILENT = 0
 SAME = 1
 OTHER = 2
 STRANGE = 3
+
+# What an instruction speaks of that a question may be followed by
+_ANSWER = re.compile(r"\banswer|\byes\b", re.IGNORECASE)
 
 # A list of one value stands for the value in these columns
 LISTS = (list, tuple, np.ndarray)
@@ -79,13 +83,22 @@ class Case:
     @cached_property
     def question_columns(self) -> list[str]:
         """The columns in which responses may state questions."""
-        columns = self._present(QUESTIONS)
+        columns = [name for name in self._present(QUESTIONS) if not self._only_instructs(name)]
         # where another column asks, the user names the responses', or none of many rows asks, `text` may hold right
         # answers or responses too
         may_say = len(columns) > 1 or self.identity.options.text_columns or len(self) >= FEWEST_ROWS
         if "text" in columns and may_say and not self._asks("text"):
             columns.remove("text")
         return columns
+
+    def _only_instructs(self, name: str) -> bool:
+        """Whether a column has the same text in all of many rows: a piece of one, or how to answer the questions."""
+        cells = self.responses.cells(name)
+        text = cells[0]
+        if not isinstance(text, str) or len(cells) < FEWEST_ROWS or cells.count(text) < len(cells):
+            return False
+        is_about_answers = len(text.split()) < SENTENCE or _ANSWER.search(text) is not None
+        return is_about_answers and "?" not in text and len(set(questions_of(self.rows))) > 1
 
     def _asks(self, name: str) -> bool:
         """Whether a column has a question mark in any row where it does not hold the response."""
@@ -157,7 +170,11 @@ class Case:
     def stated_questions(self) -> list[str]:
         """The dataset's question that each response states, with or without other words; "" for none."""
         known = set(questions_of(self.rows)) - {""}
-        return [question_in(self.asking_texts(place), known) for place in range(len(self))]
+        questions = [question_in(self.asking_texts(place), known) for place in range(len(self))]
+        if "" in questions:
+            columns = [self.responses.cells(name) for name in self.question_columns]
+            _find_before_ending(questions, columns, known)
+        return questions
 
     def asking_texts(self, place: int) -> list[str]:
         """Return the texts that a response states in the columns for questions."""
@@ -230,6 +247,20 @@ class Case:
                 texts.append("" if cell is None else plain(cell))
             columns.append(texts)
         return self._by_row(columns)
+
+
+def _find_before_ending(questions: list[str], columns: Sequence[list[Any]], known: Collection[str]) -> None:
+    """Find those that are "" before what all texts of a column end with, such as how to answer.
+
+    They have no question mark, or are of several sentences.
+    """
+    for cells in columns:
+        if kinds(cells) != {str}:
+            continue
+        ending = common_ending(cells)
+        for place, question in enumerate(questions):
+            if not question:
+                questions[place] = question_in([cells[place].removesuffix(ending)], known)
 
 
 def is_value(cell: Any) -> bool:
@@ -321,6 +352,9 @@ def _with_set(table: Table, before: Table, ours: str, values: Collection[str]) -
     own_cells = table.cells(ours)
     if kinds(own_cells) == {str} and set(own_cells) <= set(values):  # the usual case; a loop is slow
         return table
+    if _names_other_things(own_cells, values):
+        own_cells = [None] * len(table)
+        table = table.with_columns({ours: [ABSENT] * len(table)})
     sets = []
     for place, cell in enumerate(own_cells):
         if isinstance(cell, str) and cell:
@@ -328,6 +362,16 @@ def _with_set(table: Table, before: Table, ours: str, values: Collection[str]) -
         else:
             sets.append(_first_sets(table, place, names, values) or table.cell(place, ours))
     return table.with_columns({ours: sets})
+
+
+def _names_other_things(cells: Sequence[Any], values: Collection[str]) -> bool:
+    """Whether a column that is called as one of sets has different texts, and none names a set.
+
+    So has one of the responses that another way of decoding gave. One word in all rows may be another set.
+    """
+    if kinds(cells) != {str} or len(set(cells)) < 2:
+        return False
+    return not any(_sets_in(cell, values) for cell in set(cells))
 
 
 def _first_sets(table: Table, place: int, names: Sequence[str], values: Collection[str]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from halluscope.reading.columns import plain
+from halluscope.reading.yes_no_labels import YES_NO
 from halluscope.responses import other_texts
 from halluscope.responses.cells import FAILED, is_nothing, label_in, text_in, yes_no_labels
 from halluscope.responses.column_facts import (
@@ -30,6 +31,7 @@ from halluscope.responses.names import (
     LABEL,
     OTHER_USES,
     QUESTIONS,
+    SAMPLING,
     SAYS,
     TEXTS,
     is_image_file,
@@ -40,6 +42,9 @@ from halluscope.sanitize import one_line, short_repr
 # How many columns are looked at for responses, and how many characters of a name are shown
 MOST_COLUMNS = 200
 SHOWN = 80
+
+# How a column is called that holds what the LVLM said, beside one with what a script read in it
+RAW = "raw_"
 
 _LETTER = re.compile(r"[^\W\d_]")
 
@@ -64,13 +69,22 @@ def by_name(table: Table, without: str = "") -> str:
     for name in _named_like_responses(names):
         if name not in TEXTS and name != without:
             candidates.append(name)
-    candidates = _first_two_with_texts(table, candidates)
+    raw = [name for name in candidates if plain(name).startswith(RAW)]
+    candidates = _first_two_with_texts(table, raw) or _first_two_with_texts(table, candidates)
     if not candidates and not without:
-        candidates = _first_two_with_texts(table, _named_otherwise(names))
+        candidates = _first_two_with_texts(table, _named_otherwise(table))
         candidates = [name for name in candidates if _is_full(table, name)]
     if len(candidates) != 1:
         return ""
     return candidates[0]
+
+
+def may_hold_responses(table: Table) -> list[str]:
+    """Return the columns whose names and texts may be those of responses; [] if there are none."""
+    columns = [name for name in _named_like_responses(table.names) if _holds_texts(table, name)]
+    if columns:
+        return columns
+    return [name for name in _named_otherwise(table) if _holds_texts(table, name)]
 
 
 def first_named(names: Iterable[str], columns: Sequence[str] = ()) -> tuple[Sequence[str], str]:
@@ -97,12 +111,14 @@ def _named_like_responses(names: Sequence[str]) -> list[str]:
     return columns
 
 
-def _named_otherwise(names: Sequence[str]) -> list[str]:
+def _named_otherwise(table: Table) -> list[str]:
     """Return the columns whose names say nothing of what they hold."""
-    present = set(names)
+    present = set(table.names)
     columns = []
-    for name in names:
+    for name in table.names:
         if SAYS.match(name) or OTHER_USES.fullmatch(plain(name)):
+            continue
+        if plain(name) == SAMPLING and not _answers(table, name):
             continue
         if _has_no_known_use(name, present):
             columns.append(name)
@@ -141,6 +157,11 @@ def _holds_texts(table: Table, name: str) -> bool:
         if not has_letters:
             has_letters = _LETTER.search(cell) is not None
     return has_letters
+
+
+def _answers(table: Table, name: str) -> bool:
+    """Whether each cell of a column begins with yes or no."""
+    return all(_first_word(text_in(cell)) in YES_NO for cell in table.cells(name))
 
 
 def _is_full(table: Table, name: str) -> bool:
@@ -351,7 +372,7 @@ def beside(table: Table, column: str, expected: Expected) -> list[Facts]:
     columns = _usable(table, named, expected)
     if columns:
         return columns
-    unnamed = [name for name in _named_otherwise(names) if _holds_texts(table, name)]
+    unnamed = [name for name in _named_otherwise(table) if _holds_texts(table, name)]
     for facts in _usable(table, unnamed, expected):
         if _are_responses(texts_of(table, facts.name), expected):
             columns.append(facts)

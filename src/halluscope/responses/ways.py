@@ -26,7 +26,7 @@ from halluscope.responses.identity import (
     question_of,
     values_of,
 )
-from halluscope.responses.names import IMAGES
+from halluscope.responses.names import IMAGES, RIGHT_ANSWERS
 from halluscope.responses.question_runs import NOWHERE, Asked, image_by_image, images_in_any_order
 from halluscope.responses.stated import SAME, Case, is_value
 from halluscope.responses.table import ABSENT, picked
@@ -98,10 +98,20 @@ def by_id(case: Case, columns: Sequence[str]) -> Pairs:
     if not identity.partial_ok:
         places.sort(key=numbers.__getitem__)
     rows = [case.wanted[numbers[place]] for place in places]
-    pairs = agreeing(case, way, rows, places)
-    if not identity.partial_ok and len(rows) < len(case.wanted):
-        check_none_missing(case, missing(case, case.wanted, rows), len(case.wanted))
+    needed = _of_stated_sets(case, sets)
+    pairs = agreeing(case, way, rows, places, len(needed))
+    if not identity.partial_ok and len(rows) < len(needed):
+        check_none_missing(case, missing(case, needed, rows), len(needed))
     return pairs
+
+
+def _of_stated_sets(case: Case, columns: Sequence[str]) -> list[Any]:
+    """Return the rows of the sets that responses state in some columns: a file may answer one sampling."""
+    rows = case.wanted
+    for name in columns:
+        stated = set(case.table.cells(name))
+        rows = [row for row in rows if getattr(row, name) in stated]
+    return rows
 
 
 def _keys(case: Case, theirs: Sequence[str], ours: Sequence[str], rows: Sequence[Any]) -> Keys:
@@ -152,17 +162,27 @@ def _by_id_and_order(case: Case, keys: Keys) -> Pairs:
     pairs = _first_of_one_set(case, lambda one_set: by_id(one_set, keys.theirs))
     if pairs is not None:
         return pairs
+    if set(keys.rows).isdisjoint(keys.responses):
+        _check_ids(case, keys, keys.numbers)
     if keys.responses != keys.rows[: len(case.rows_by_order)]:
         columns = keys.theirs[: len(case.identity.id)]
         example = Counter(keys.rows).most_common(1)[0][0]
         raise ValueError(
             f"{case.source}: several of the {len(case.rows_by_order):,} rows of the dataset share their "
             f"{' and '.join(columns)}, such as {named(keys.theirs, example)}, and the "
-            "responses are not in the dataset's order. Choose one config or sampling, or give each response "
-            f"its {' and '.join(case.identity.also) or 'config'}, its image or its question. If they answer another "
-            "version of the questions, name its file: --dataset FILE."
+            "responses are not in the dataset's order. Choose one config or sampling "
+            f"({_choices(case)}), or give each response its {' and '.join(case.identity.also) or 'config'}, its image "
+            "or its question. If they answer another version of the questions, name its file: --dataset FILE."
         )
     return agreeing(case, f"{' and '.join(keys.theirs)} and {ORDER}", case.rows_by_order)
+
+
+def _choices(case: Case) -> str:
+    """Say by which options a set of rows is chosen."""
+    options = ["--dataset NAME:CONFIG"]
+    for column, values in case.identity.also.items():
+        options.append(f"--{column} {'|'.join(values)}")
+    return ", ".join(options)
 
 
 def _ids(case: Case, name: str, files: Mapping[str, str]) -> list[Any]:
@@ -292,8 +312,20 @@ def by_order(case: Case) -> Pairs:
         raise ValueError(
             f"{case.source} holds {count:,} responses without an id, and the dataset has {len(case.wanted):,} "
             f"rows; expected one response per row in the same order, or an id of its own in each response: {names}."
+            f"{_sets_of_so_many(case)}"
         )
     return agreeing(case, ORDER, list(rows))
+
+
+def _sets_of_so_many(case: Case) -> str:
+    """Say which sets of rows have as many rows as there are responses; "" for none."""
+    options = []
+    for name, rows in case.identity.sets(case.wanted).items():
+        if name and len(rows) == len(case):
+            options.append(f"--{name}")
+    if not options:
+        return ""
+    return f" If they are in the order of one set of rows, choose it: {', '.join(options)}."
 
 
 def by_order_of_needed(case: Case) -> Pairs | None:
@@ -357,13 +389,13 @@ def describe_the_rest(case: Case) -> bool:
 def by_image_and_question(case: Case) -> Pairs | None:
     """Match by the image that each response states, and by which of the image's questions stands in what it states.
 
-    Files of images are compared without their endings. None if no response states an image of the dataset.
+    Files of images are compared without their endings. None if most responses state no image of the dataset.
     """
     rows_of_images: dict[str, list[int]] = {}
     for number, row in enumerate(case.wanted):
         rows_of_images.setdefault(plain_stem(row.file_name), []).append(number)
     images = [_image_among(case, place, rows_of_images) for place in range(len(case))]
-    if not any(images):
+    if 2 * images.count("") > len(images):  # a few numbers may be the names of files by chance
         return None
     place_of: dict[int, int] = {}
     for place, image in enumerate(images):
@@ -435,7 +467,7 @@ def by_questions_of_images(case: Case) -> Pairs:
     known = {row.question for row in asked}
     questions = []
     answers = []
-    for place, answer in enumerate(case.responses.cells(case.identity.target)):
+    for place, answer in enumerate(_right_answers(case)):
         question = case.stated_questions[place] or _longest_question(case, place, known)
         if not question:
             break  # nor can what follows be told apart
@@ -449,6 +481,15 @@ def by_questions_of_images(case: Case) -> Pairs:
             "responses to the questions about an image one after the other, each with its question and right answer."
         )
     return _asked_alike(case, QUESTION, {number: place for place, number in enumerate(numbers)})
+
+
+def _right_answers(case: Case) -> list[Any]:
+    """Return the right answers that responses state; None for each that states none."""
+    for name in (case.identity.target, *RIGHT_ANSWERS):
+        cells = case.responses.cells(name)
+        if all(map(is_value, cells)):
+            return cells
+    return [None] * len(case)
 
 
 def _longest_question(case: Case, place: int, known: Collection[str]) -> str:

@@ -3,11 +3,12 @@
 A named rule reads each response as yes, no or neither. Half of the images show the object.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from halluscope.benchmark import Dataset, Score
+from halluscope.benchmark import Dataset, Part, Score
 from halluscope.benchmarks.dash_b.data import QUESTIONS, Question
 from halluscope.labelled import LabelledRows, LabelledRowsOptions, Questions
 from halluscope.metric import Scores
@@ -18,6 +19,9 @@ from halluscope.stats.ratios import ratio
 from halluscope.validation import paired
 
 OFFICIAL = "official"
+
+# How a question begins; others may ask for an answer in other words
+ASKED = re.compile(r"Can you see an? .+ in this image\b")
 
 RULES = {OFFICIAL: parsers.contained, parsers.STRICT: parsers.strict}
 
@@ -103,6 +107,12 @@ were found because models take them to show it. A response is read as yes or no 
 
     def shown(self, row: Question) -> dict[str, Any]:
         return {"id": row.question_id, "object": row.object, "source": row.source}
+
+    def known(self, questions: Sequence[str]) -> Part | None:
+        """Say of which dataset some questions are, and whether it has more; None if they are not DASH-B's."""
+        if not questions or not all(map(ASKED.match, questions)):
+            return None
+        return Part(self.name, lacks_rows=len(questions) < self.rows_published)
 
     def stated_row(self, row: Mapping[str, Any], where: str, number: int) -> Question | None:
         """Read the row that a response states itself, as the authors' answers do; None if it states none."""
