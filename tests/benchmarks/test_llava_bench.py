@@ -173,12 +173,6 @@ def test_ids_that_are_texts(tmp_path):
 # Ratings in files
 
 
-def test_a_table_is_no_file_of_ratings(tmp_path):
-    (tmp_path / "ratings.csv").write_text("id,reference,model\n0,8,6\n")
-    with pytest.raises(ValueError, match="ratings.csv is a table; verdicts are read from JSON lines"):
-        from_files(tmp_path, tmp_path / "ratings.csv")
-
-
 def test_a_reply_without_its_pair(tmp_path):
     """It is read as the authors' script reads it; one that has more on its first line is not read."""
     lines = reviews((8, 6), (9, 8), (9, 3), (7, 7))

@@ -28,7 +28,6 @@ from halluscope.benchmarks.llava_bench.reading import (
     plain_rating,
     turned,
 )
-from halluscope.files.opening import json_rows
 from halluscope.judged import AUTHORS, OURS, PART, Adds, Judged, JudgedOptions, Readings, name_of
 from halluscope.judging.options import ASKING, given_verdicts_option, judge_option, max_tokens_option
 from halluscope.judging.prompts import Collected
@@ -38,6 +37,7 @@ from halluscope.metric import Scores
 from halluscope.options import check_effect, option, takes
 from halluscope.paths import path_of
 from halluscope.responses.lengths import MEAN_WORDS
+from halluscope.responses.rating_files import rows_in
 from halluscope.sanitize import short_repr
 from halluscope.stats.beta import student_quantile
 from halluscope.stats.intervals import AMOUNT, Counts, Range
@@ -389,7 +389,7 @@ def check_reviewed(file: Path, responses: str, answers: Mapping[int, str]) -> No
     """
     reviews = 0
     checked = 0
-    for where, review in json_rows(file):
+    for where, review in rows_in(file):
         if not isinstance(review, Mapping) or "question_id" not in review:
             continue
         reviews += 1
