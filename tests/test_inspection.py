@@ -302,6 +302,25 @@ def test_long_answers_of_yes_and_no_are_no_descriptions(inspected):
         assert not inspected([{"nr": place, "response": short} for place in range(3)]).benchmarks
 
 
+@pytest.mark.parametrize(
+    ("prompts", "described"),
+    [
+        (["How many cups are on the table?", "Who sits there?", "What is it made of?"], False),
+        (["Describe this image.", "What is in this image?", "Describe this image."], True),
+        (["It shows a cup.", "It shows a dog.", "It shows a bus."], True),
+    ],
+    ids=["questions", "prompts", "texts to correct"],
+)
+def test_answers_to_questions_of_their_own_are_no_descriptions(inspected, prompts, described):
+    """MMHal-Bench's, say, which were called descriptions for CHAIR."""
+    text = "It looks as if somebody had put three of them on the old table."
+    rows = [
+        {"question_id": place, "prompt": prompt, "text": f"{text} {place}"}
+        for place, prompt in enumerate(prompts)
+    ]
+    assert ("chair" in inspected(rows).benchmarks) is described
+
+
 def test_annotations(tmp_path, ran):
     instances, captions = small_datasets.coco_files({1: ["dog"], 2: []}, [(1, "A dog.")])
     file = written(tmp_path / "instances.json", instances)

@@ -8,6 +8,7 @@ import pytest
 import halluscope
 from halluscope import cli, registry
 from halluscope.signature import keys_of
+from tests import small_datasets
 from tests.test_contract import example
 
 pytestmark = [
@@ -502,3 +503,30 @@ def test_rows_that_hold_no_verdict(asked, capsys):
     assert "3 rows here, and 4 questions" in refused(asked, capsys, VERDICTS[:3])
     mixed = [{"id": 0, "rating": 6}, {"rating": 6}, {"id": 2, "rating": 6}, {"id": 3, "rating": 6}]
     assert "entry 2" in refused(asked, capsys, mixed)
+
+
+@pytest.mark.filterwarnings("ignore:.*taken in the questions' order")
+@pytest.mark.parametrize("column", ["correct", "is_prediction_correct"])
+@pytest.mark.parametrize(
+    "values", [[True, False, None], [1, 0, ""], ["True", "False", ""], ["yes", "no", ""]]
+)
+def test_truth_values_in_a_table(tmp_path, capsys, column, values):
+    """As pandas writes them, of HaloQuest's three rows; the authors' notebook has a name of its own."""
+    built = small_datasets.build("haloquest", tmp_path)
+    lines = [f"x,{value}" for value in values]
+    (tmp_path / "judged.csv").write_text(
+        "\n".join([f"prediction,{column}", *lines]).replace("None", "") + "\n"
+    )
+    (tmp_path / "mine.json").write_text(json.dumps([{"id": number, "response": "x"} for number in range(3)]))
+    words = [
+        "score",
+        "haloquest",
+        "--responses",
+        str(tmp_path / "mine.json"),
+        "--dataset",
+        str(built),
+        "--json",
+    ]
+    assert cli.main([*words, "--ratings", str(tmp_path / "judged.csv")]) == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    assert (result["accuracy"], result["unreadable"]) == (0.5, 1 / 3)

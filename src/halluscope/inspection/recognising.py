@@ -111,7 +111,7 @@ def recognise(
     likeliest = _by_columns(benchmarks, names)
     if likeliest:
         return Recognised(likeliest)
-    if _describe(texts):
+    if _describe(texts) and not _ask_each(questions):
         described = [
             benchmark.name for benchmark in benchmarks if benchmark.is_scored and benchmark.partial_ok
         ]
@@ -126,6 +126,12 @@ def _describe(texts: Sequence[str]) -> bool:
         return False
     answers = sum(YES_OR_NO.match(text) is not None for text in texts)
     return answers < len(texts) / 2
+
+
+def _ask_each(questions: Sequence[str]) -> bool:
+    """Whether most rows ask a question of their own, which no description answers."""
+    asked = {question for question in questions if "?" in question}
+    return 2 * len(asked) > len(questions)
 
 
 def _of_rows(benchmark: Benchmark, name: str) -> Any:

@@ -38,13 +38,26 @@ REPLIES = (
     "gpt_eval",
     "gpt_evaluation",
     "gpt_response",
+    "gpt_output",
     "gpt4_review",
     "review",
     "evaluation",
 )
 
-# The columns that may name the question which a verdict is on; beside a `question_id`, an `id` is the verdict's own
-QUESTION_IDS = (completions.QUESTION_ID, "id", completions.CUSTOM_ID, "index", "idx")
+# The columns that may name the question which a verdict is on, ours first
+QUESTION_IDS = ("id", completions.QUESTION_ID, completions.CUSTOM_ID, "index", "idx")
+
+# How a truth value is spelled, in lower case
+_TRUTHS = {
+    "true": True,
+    "yes": True,
+    "1": True,
+    "1.0": True,
+    "false": False,
+    "no": False,
+    "0": False,
+    "0.0": False,
+}
 
 # A number that is spelled, such as in a cell of a csv
 _NUMBER = re.compile(r"\s*\d+(?:\.\d+)?\s*")
@@ -310,17 +323,14 @@ def _with_ids(
 
 
 def _id_in(row: Mapping[str, Any], known: Collection[Hashable]) -> Any:
-    """Return the id in a row, a question's if one of its columns names one; None if it has none."""
-    first = None
+    """Return the id in the first column that has one; None if there is none."""
     for column in QUESTION_IDS:
         id = row.get(column)
         if isinstance(id, str) and id not in known and id.isascii() and id.isdigit():
-            id = int(id)
-        if isinstance(id, int | str) and not isinstance(id, bool) and id in known:
+            return int(id)
+        if id is not None:
             return id
-        if first is None:
-            first = id
-    return first
+    return None
 
 
 def _verdict_in(row: Mapping[str, Any], criteria: Sequence[Criterion], where: str) -> Mapping[str, Any]:
@@ -343,14 +353,13 @@ def _verdict_in(row: Mapping[str, Any], criteria: Sequence[Criterion], where: st
 def _spelled(value: Any, kind: type) -> Any:
     """Return the number or the truth value that a cell spells, as tables and pandas write it; others as they are.
 
-    >>> _spelled("4", int), _spelled(4.0, int), _spelled("True", bool), _spelled(math.nan, int), _spelled("4/6", int)
-    (4, 4, True, None, '4/6')
+    >>> _spelled("4", int), _spelled(4.0, int), _spelled("True", bool), _spelled(1, bool), _spelled("4/6", int)
+    (4, 4, True, True, '4/6')
     """
     if isinstance(value, float) and math.isnan(value):
         return None
     if kind is bool:
-        is_text = isinstance(value, str)
-        return {"true": True, "false": False}.get(value.strip().lower(), value) if is_text else value
+        return _TRUTHS.get(str(value).strip().lower(), value)
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value)
     if isinstance(value, float) and value.is_integer():

@@ -260,13 +260,17 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
         rating = plain_rating(row)
         if not isinstance(rating, Mapping):
             raise ValueError(
-                f"{where}: tuple is {short_repr(row['tuple'])}; expected two ratings, of GPT-4's answer and of the "
+                f"{where}: the rating is {short_repr(rating)}; expected two ratings, of GPT-4's answer and of the "
                 "response."
             )
         values = dict(row)
         values.update(rating)
-        if "question_id" in row:
-            values["id"] = row["question_id"]
+        question = row
+        if isinstance(row.get("doc"), Mapping):  # in a sample of lmms-eval's
+            question = row["doc"]
+            values["question"] = question.get("question")
+        if "question_id" in question:
+            values["id"] = question["question_id"]
         return values
 
     def known(self, questions: Sequence[str]) -> tuple[str, str, bool] | None:

@@ -36,6 +36,10 @@ HIGHEST = 10
 REFERENCE = "reference"
 MODEL = "model"
 
+# Where harnesses have the pair: lmms-eval in an object of each sample, VLMEvalKit in two columns
+LMMS_EVAL = "gpt_eval_llava_all"
+VLMEVALKIT = ("gpt4_score", "score")
+
 NUMBER = r"(\d+(?:\.\d+)?)"
 PAIR = re.compile(rf"\s*{NUMBER}(?:\s*,\s*|\s+){NUMBER}\s*")
 
@@ -262,14 +266,20 @@ PROMPTS = {  # by the values of the option `prompts`
 
 
 def plain_rating(rating: Any) -> Any:
-    """Return a rating by our names: a pair, or a line of the authors' review files, may state it too.
+    """Return a rating by our names: a pair, a line of the authors' review files, or a harness's row may state it too.
 
     The authors' script writes the pair -1, -1 for a reply that it cannot read.
 
     >>> plain_rating([7, 9]), plain_rating({"tuple": [-1, -1]}), plain_rating({"content": "7 9"})
     ({'reference': 7, 'model': 9}, {'reference': None, 'model': None}, {'reply': '7 9'})
+    >>> plain_rating({"gpt4_score": "7", "score": "9"}), plain_rating({LMMS_EVAL: {"scores": [7, 9]}})
+    ({'reference': '7', 'model': '9'}, {'reference': 7, 'model': 9})
     """
     if isinstance(rating, Mapping):
+        if isinstance(rating.get(LMMS_EVAL), Mapping):
+            return plain_rating(rating[LMMS_EVAL].get("scores"))
+        if rating.keys() >= set(VLMEVALKIT):
+            return plain_rating([rating[column] for column in VLMEVALKIT])
         if "tuple" in rating:
             return plain_rating(rating["tuple"])
         if "content" in rating:
@@ -277,6 +287,6 @@ def plain_rating(rating: Any) -> Any:
         return rating
     if not isinstance(rating, list | tuple) or len(rating) != 2:
         return rating
-    if list(rating) == [-1, -1]:
+    if [str(part) for part in rating] in (["-1", "-1"], ["-1.0", "-1.0"]):
         return {REFERENCE: None, MODEL: None}
     return {REFERENCE: rating[0], MODEL: rating[1]}
