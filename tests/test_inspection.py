@@ -321,6 +321,16 @@ def test_answers_to_questions_of_their_own_are_no_descriptions(inspected, prompt
     assert ("chair" in inspected(rows).benchmarks) is described
 
 
+def test_a_benchmarks_prompt_about_other_images(inspected):
+    """AMBER asks it of its own images, and others of COCO's."""
+    for image, benchmark in (("COCO_val2014_00000000000{}.jpg", "chair"), ("AMBER_{}.jpg", "amber")):
+        rows = []
+        for number in range(1, 4):
+            text = f"It looks as if there were {number} dogs and a cat on the old grass."
+            rows.append({"image": image.format(number), "prompt": "Describe this image.", "text": text})
+        assert inspected(rows).benchmarks[0] == benchmark
+
+
 def test_annotations(tmp_path, ran):
     instances, captions = small_datasets.coco_files({1: ["dog"], 2: []}, [(1, "A dog.")])
     file = written(tmp_path / "instances.json", instances)
