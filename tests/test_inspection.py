@@ -331,6 +331,19 @@ def test_a_benchmarks_prompt_about_other_images(inspected):
         assert inspected(rows).benchmarks[0] == benchmark
 
 
+def test_a_list_of_a_judges_texts(inspected):
+    """Texts, and completions as OpenAI's client writes them; they were called descriptions."""
+    texts = [f"It is wrong in every detail that it gives of it.\n\nRating: {number}" for number in range(4)]
+    message = [{"choices": [{"message": {"role": "assistant", "content": text}}]} for text in texts]
+    for rows in (texts, [json.dumps(completion) for completion in message]):
+        found = inspected(rows)
+        assert (found.kind, found.benchmarks, found.rows) == ("verdicts", ["mmhal"], 4)
+    assert (
+        inspected([f"A dog and {number} cats on the old grass, far from here." for number in range(4)]).kind
+        == "responses"
+    )
+
+
 def test_annotations(tmp_path, ran):
     instances, captions = small_datasets.coco_files({1: ["dog"], 2: []}, [(1, "A dog.")])
     file = written(tmp_path / "instances.json", instances)

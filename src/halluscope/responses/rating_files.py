@@ -18,7 +18,7 @@ def rows_in(file: Path) -> list[Located]:
     text = read_text(file)
     if tables.is_one_object(text):
         return _rows_of_object(parse(text, str(file)), str(file))
-    return [(where, _row_of(value, where)) for where, value in rows_of(text, str(file))]
+    return [(where, row_of(value, where)) for where, value in rows_of(text, str(file))]
 
 
 def _without_empty_cells(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,11 +45,11 @@ def _rows_of_object(content: Mapping[str, Any], where: str) -> list[Located]:
     rows = []
     for id, value in content.items():
         place = f"{where}, {id!r:.80}"
-        rows.append((place, {"id": id, **_row_of(value, place)}))
+        rows.append((place, {"id": id, **row_of(value, place)}))
     return rows
 
 
-def _row_of(value: Any, where: str) -> Any:
+def row_of(value: Any, where: str) -> Any:
     """Return an entry as a row: a text is a judge's, or the object that it spells, as OpenAI's client writes it."""
     if value is None:
         return {JUDGE_TEXT: None}
