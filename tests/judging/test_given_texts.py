@@ -465,8 +465,9 @@ def rows_beside(**columns):
         (rows_beside(id=["0", "1", "2", "3"], rating=["6", "6.0", 0.0, "0"]), False),
         ({"rating": 3, "by": {"attribute": 6}, "results": rows_beside(id=range(4), rating=RATED)}, False),
         ({str(number): text for number, text in enumerate(VERDICTS)}, False),
+        ({"id": {"7": 0, "8": 1, "9": 2, "6": 3}, "rating": {"7": 6, "8": 6, "9": 0, "6": 0}}, False),
     ],
-    ids=["text", "from 1", "no id", "texts", "numbers", "RLHF-V", "spelled", "object", "by id"],
+    ids=["text", "from 1", "no id", "texts", "numbers", "RLHF-V", "spelled", "object", "by id", "columns"],
 )
 def test_forms_of_files(asked, capsys, content, is_told):
     """They were refused; the mean rating beside rows is none of theirs."""
@@ -488,6 +489,12 @@ def test_a_table_of_ratings(asked, capsys):
     (asked / "judged.csv").write_text('id,rating,reason\n3,0,"No, wrong"\n2,,\n1,6,Yes\n0,6,Yes\n')
     result = scored(asked, capsys, "--ratings", asked / "judged.csv")
     assert (result["rating"], result["unreadable"]) == (4, 0.25)
+
+
+def test_an_error_beside_ratings_is_unreadable(asked, capsys):
+    rows = rows_beside(id=range(4), rating=[6, "error: timeout", 0, "3"])
+    result = scored(asked, capsys, "--ratings", write(asked, rows))
+    assert (result["rating"], result["unreadable"]) == (3, 0.25)
 
 
 def test_a_judge_that_said_nothing(asked, capsys):

@@ -30,16 +30,16 @@ def _without_empty_cells(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rows_of_object(content: Mapping[str, Any], where: str) -> list[Located]:
-    """Return the rows in an object: in its only list, in its columns, or by their ids; else the object itself."""
+    """Return the rows in an object: in its columns, in its only list, or by their ids; else the object itself."""
+    in_columns = rows_of_columns(content)
+    if in_columns:
+        return [(f"{where}, row {number}", row) for number, row in enumerate(in_columns, 1)]
     if not content.keys().isdisjoint(QUESTION_IDS):
         return [(where, content)]
     lists = [name for name, value in content.items() if are_objects(value)]
     if len(lists) == 1:
         name = lists[0]
         return [(f"{where}, {name} {number}", row) for number, row in enumerate(content[name], 1)]
-    in_columns = rows_of_columns(content)
-    if in_columns:
-        return [(f"{where}, row {number}", row) for number, row in enumerate(in_columns, 1)]
     if not tables.is_by_id(content):
         return [(where, content)]
     rows = []
