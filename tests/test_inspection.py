@@ -302,6 +302,48 @@ def test_long_answers_of_yes_and_no_are_no_descriptions(inspected):
         assert not inspected([{"nr": place, "response": short} for place in range(3)]).benchmarks
 
 
+@pytest.mark.parametrize(
+    ("prompts", "described"),
+    [
+        (["How many cups are on the table?", "Who sits there?", "What is it made of?"], False),
+        (["Describe this image.", "What is in this image?", "Describe this image."], True),
+        (["It shows a cup.", "It shows a dog.", "It shows a bus."], True),
+    ],
+    ids=["questions", "prompts", "texts to correct"],
+)
+def test_answers_to_questions_of_their_own_are_no_descriptions(inspected, prompts, described):
+    """MMHal-Bench's, say, which were called descriptions for CHAIR."""
+    text = "It looks as if somebody had put three of them on the old table."
+    rows = [
+        {"question_id": place, "prompt": prompt, "text": f"{text} {place}"}
+        for place, prompt in enumerate(prompts)
+    ]
+    assert ("chair" in inspected(rows).benchmarks) is described
+
+
+def test_a_benchmarks_prompt_about_other_images(inspected):
+    """AMBER asks it of its own images, and others of COCO's."""
+    for image, benchmark in (("COCO_val2014_00000000000{}.jpg", "chair"), ("AMBER_{}.jpg", "amber")):
+        rows = []
+        for number in range(1, 4):
+            text = f"It looks as if there were {number} dogs and a cat on the old grass."
+            rows.append({"image": image.format(number), "prompt": "Describe this image.", "text": text})
+        assert inspected(rows).benchmarks[0] == benchmark
+
+
+def test_a_list_of_a_judges_texts(inspected):
+    """Texts, and completions as OpenAI's client writes them; they were called descriptions."""
+    texts = [f"It is wrong in every detail that it gives of it.\n\nRating: {number}" for number in range(4)]
+    message = [{"choices": [{"message": {"role": "assistant", "content": text}}]} for text in texts]
+    for rows in (texts, [json.dumps(completion) for completion in message]):
+        found = inspected(rows)
+        assert (found.kind, found.benchmarks, found.rows) == ("verdicts", ["mmhal"], 4)
+    assert (
+        inspected([f"A dog and {number} cats on the old grass, far from here." for number in range(4)]).kind
+        == "responses"
+    )
+
+
 def test_annotations(tmp_path, ran):
     instances, captions = small_datasets.coco_files({1: ["dog"], 2: []}, [(1, "A dog.")])
     file = written(tmp_path / "instances.json", instances)

@@ -28,6 +28,7 @@ from halluscope.responses import lengths
 from halluscope.responses.identity import names_of_images
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.responses.rated import check_row, warn_of_other_responses
+from halluscope.responses.rating_files import rows_in
 from halluscope.rows_metric import RowsMetric
 from halluscope.sanitize import encodable, short_repr
 from halluscope.stats.counts import Tables
@@ -201,7 +202,14 @@ class Judged(RowsMetric):
         if response_texts:
             texts = dict(zip(row_of, response_texts, strict=True))
         verdicts = read_verdicts(
-            file, responses, list(row_of), self.criteria, self.given_row, check=check, texts=texts
+            file,
+            responses,
+            list(row_of),
+            self.criteria,
+            self.given_row,
+            check=check,
+            texts=texts,
+            rows_in=rows_in,
         )
         warn_of_other_responses([stated[id] for id in texts], list(texts.values()), str(file))
         return verdicts

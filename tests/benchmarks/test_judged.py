@@ -494,7 +494,6 @@ def test_a_run_keeps_the_verdicts_which_another_run_reads(name, tmp_path, serve,
     words_of_others = ["score", name, "--responses", others] + words[4:]
     for file in (tmp_path / "kept", tmp_path / "kept" / "items.jsonl"):
         assert "these are ratings of other responses" in refused(*words_of_others, "--ratings", file)
-    assert "is a table; verdicts are read from JSON lines" in refused(*words, "--ratings", tmp_path / "r.csv")
     if name == "hqh":
         return  # a rule judges where no judge is named
     assert "No judge is named" in refused(*words)

@@ -173,12 +173,6 @@ def test_ids_that_are_texts(tmp_path):
 # Ratings in files
 
 
-def test_a_table_is_no_file_of_ratings(tmp_path):
-    (tmp_path / "ratings.csv").write_text("id,reference,model\n0,8,6\n")
-    with pytest.raises(ValueError, match="ratings.csv is a table; verdicts are read from JSON lines"):
-        from_files(tmp_path, tmp_path / "ratings.csv")
-
-
 def test_a_reply_without_its_pair(tmp_path):
     """It is read as the authors' script reads it; one that has more on its first line is not read."""
     lines = reviews((8, 6), (9, 8), (9, 3), (7, 7))
@@ -191,11 +185,42 @@ def test_a_reply_without_its_pair(tmp_path):
     assert "judge:given,authors-2-" in result["signature"]
 
 
+PAIRS = [(8, 6), (10, 9), (-1, -1), (7, 7)]
+
+
+def test_the_samples_of_lmms_eval(tmp_path):
+    """A sample of another category has the pair -999, -999 under the names of the others."""
+    lines = []
+    for number in (3, 1, 0, 2):
+        doc = {"question_id": number, "question": rows()[number]["question"], "gpt_answer": "It is."}
+        rated = {"scores": PAIRS[number], "review": "8 6", "eval_model": "gpt-4"}
+        other = {"scores": [-999, -999], "review": "8 6"}
+        lines.append(
+            {"doc_id": 7 - number, "doc": doc, "gpt_eval_llava_conv": other, "gpt_eval_llava_all": rated}
+        )
+    result = from_files(tmp_path, write_lines(tmp_path / "samples.jsonl", lines))
+    assert result["score"] == pytest.approx(100 * 22 / 25) and result["unreadable"] == 1 / 4
+
+
+@pytest.mark.parametrize("header", ["index,gpt4_score,score", "id,reference,model"])
+def test_a_table_of_ratings(header, tmp_path):
+    """VLMEvalKit's has columns of its own, and -1 for a reply that it cannot read."""
+    lines = [header]
+    for number, pair in enumerate(PAIRS):
+        is_unread = pair == (-1, -1) and header.startswith("id")
+        lines.append(f"{number},," if is_unread else f"{number},{pair[0]},{pair[1]}")
+    (tmp_path / "ratings.csv").write_text("\n".join(lines) + "\n")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".* it is not checked")
+        result = from_files(tmp_path, tmp_path / "ratings.csv")
+    assert result["score"] == pytest.approx(100 * 22 / 25) and result["unreadable"] == 1 / 4
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"question_id": 60}, "id 60 is not among the 4 questions"),
-        ({"tuple": [8]}, r"line 1: tuple is \[8\]; expected two ratings"),
+        ({"tuple": [8]}, r"line 1: the rating is \[8\]; expected two ratings"),
     ],
 )
 def test_reviews_that_do_not_fit(change, message, tmp_path):

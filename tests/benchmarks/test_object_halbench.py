@@ -364,6 +364,36 @@ def test_a_file_of_names(command, tmp_path, json_of):
     assert result["unreadable"] == pytest.approx(1 / 3)
 
 
+def hall(*generated):
+    """The file that the authors' script writes, in the order in which its requests ended."""
+    sentences = []
+    for image_id, pairs in zip((30, 10, 20), generated, strict=True):
+        sentences.append(
+            {"image_id": image_id, "caption": "It.", "mscoco_generated_words": pairs, "words": ["sky"]}
+        )
+    return {
+        "sentences": sentences,
+        "overall_metrics": {"CHAIRs_refine": 0.5, "all_gpt_used_tokens": {"total": 9}},
+    }
+
+
+def test_the_authors_file_of_names(command, tmp_path, json_of):
+    """It was refused as a line that is cut off."""
+    found = hall([["dog", "dog"]], [["cup", "cup"], ["bus", "bus"]], [])
+    (tmp_path / "hall_mine_-1.json").write_text(json.dumps(found, indent=4))
+    (result,) = json_of(*command, "--objects", tmp_path / "hall_mine_-1.json")
+    assert (result["chair_s_refine"], result["chair_s"], result["chair_i"]) == (0.5, 1 / 3, 1 / 3)
+
+
+@pytest.mark.parametrize("words", [[["dog", "dog"], ["dog", "dog"]], ["dog"]])
+def test_the_authors_file_without_a_language_model(command, tmp_path, refused, words):
+    """Words of captions, each mention: names count once."""
+    (tmp_path / "hall.json").write_text(json.dumps(hall(words, [], [])))
+    assert "leave --objects out, and rules read these" in refused(
+        *command, "--objects", tmp_path / "hall.json"
+    )
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [

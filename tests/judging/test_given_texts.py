@@ -8,6 +8,7 @@ import pytest
 import halluscope
 from halluscope import cli, registry
 from halluscope.signature import keys_of
+from tests import small_datasets
 from tests.test_contract import example
 
 pytestmark = [
@@ -436,3 +437,103 @@ def test_a_thought_is_no_part_of_hallusionbenchs_texts():
     for options in ({}, {"reading": "official"}):
         result = compute(predictions, references, correctness=texts, same=[1] * count, **options)
         assert (result["aAcc"], result["unread"]) == (1, 0)
+
+
+# Files as people's own scripts write them
+
+VERDICTS = [f"It is fine.\n\nRating: {rating}, informative" for rating in RATED]
+IN_ORDER = "holds verdicts without the questions' ids: they are taken in the questions' order"
+
+
+def rows_beside(**columns):
+    """A row per question, with a value of each column."""
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("content", "is_told"),
+    [
+        (rows_beside(question=[f"What about thing {n}?" for n in range(4)], rating=VERDICTS), True),
+        (rows_beside(index=[1, 2, 3, 4], rating=RATED), True),
+        (rows_beside(gpt_evaluation=VERDICTS), True),
+        (VERDICTS, True),
+        (RATED, True),
+        (
+            rows_beside(question_id=range(4), prompt=["Why?"] * 4, text=["It."] * 4, gpt4_review=VERDICTS),
+            False,
+        ),
+        (rows_beside(id=["0", "1", "2", "3"], rating=["6", "6.0", 0.0, "0"]), False),
+        ({"rating": 3, "by": {"attribute": 6}, "results": rows_beside(id=range(4), rating=RATED)}, False),
+        ({str(number): text for number, text in enumerate(VERDICTS)}, False),
+        ({"id": {"7": 0, "8": 1, "9": 2, "6": 3}, "rating": {"7": 6, "8": 6, "9": 0, "6": 0}}, False),
+    ],
+    ids=["text", "from 1", "no id", "texts", "numbers", "RLHF-V", "spelled", "object", "by id", "columns"],
+)
+def test_forms_of_files(asked, capsys, content, is_told):
+    """They were refused; the mean rating beside rows is none of theirs."""
+    (asked / "judged.json").write_text(json.dumps(content, indent=2))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        result = scored(asked, capsys, "--ratings", asked / "judged.json")
+    assert (result["rating/attribute"], result["rating/counting"], result["unreadable"]) == (6, 0, 0)
+    assert any(IN_ORDER in str(warning.message) for warning in told) is is_told
+
+
+def test_completions_that_are_written_as_texts(asked, capsys):
+    """As OpenAI's client writes each (model_dump_json)."""
+    texts = [json.dumps(completion(f"Rating: {rating}"), indent=4) for rating in RATED]
+    assert scored(asked, capsys, "--ratings", write(asked, texts))["rating/attribute"] == 6
+
+
+def test_a_table_of_ratings(asked, capsys):
+    (asked / "judged.csv").write_text('id,rating,reason\n3,0,"No, wrong"\n2,,\n1,6,Yes\n0,6,Yes\n')
+    result = scored(asked, capsys, "--ratings", asked / "judged.csv")
+    assert (result["rating"], result["unreadable"]) == (4, 0.25)
+
+
+def test_an_error_beside_ratings_is_unreadable(asked, capsys):
+    rows = rows_beside(id=range(4), rating=[6, "error: timeout", 0, "3"])
+    result = scored(asked, capsys, "--ratings", write(asked, rows))
+    assert (result["rating"], result["unreadable"]) == (3, 0.25)
+
+
+def test_a_judge_that_said_nothing(asked, capsys):
+    rows = rows_beside(id=range(4), judge_text=[*VERDICTS[:2], None, VERDICTS[3]])
+    result = scored(asked, capsys, "--ratings", write(asked, rows))
+    assert (result["rating"], result["unreadable"]) == (4, 0.25)
+
+
+@pytest.mark.filterwarnings("ignore:.*taken in the questions' order")
+def test_rows_that_hold_no_verdict(asked, capsys):
+    message = refused(asked, capsys, rows_beside(index=[1, 2, 3, 4], similarity_score=RATED))
+    assert "Its columns are index, similarity_score: rename the one that holds it." in message
+    assert "3 rows here, and 4 questions" in refused(asked, capsys, VERDICTS[:3])
+    mixed = [{"id": 0, "rating": 6}, {"rating": 6}, {"id": 2, "rating": 6}, {"id": 3, "rating": 6}]
+    assert "entry 2" in refused(asked, capsys, mixed)
+
+
+@pytest.mark.filterwarnings("ignore:.*taken in the questions' order")
+@pytest.mark.parametrize("column", ["correct", "is_prediction_correct"])
+@pytest.mark.parametrize(
+    "values", [[True, False, None], [1, 0, ""], ["True", "False", ""], ["yes", "no", ""]]
+)
+def test_truth_values_in_a_table(tmp_path, capsys, column, values):
+    """As pandas writes them, of HaloQuest's three rows; the authors' notebook has a name of its own."""
+    built = small_datasets.build("haloquest", tmp_path)
+    lines = [f"x,{value}" for value in values]
+    (tmp_path / "judged.csv").write_text(
+        "\n".join([f"prediction,{column}", *lines]).replace("None", "") + "\n"
+    )
+    (tmp_path / "mine.json").write_text(json.dumps([{"id": number, "response": "x"} for number in range(3)]))
+    words = [
+        "score",
+        "haloquest",
+        "--responses",
+        str(tmp_path / "mine.json"),
+        "--dataset",
+        str(built),
+        "--json",
+    ]
+    assert cli.main([*words, "--ratings", str(tmp_path / "judged.csv")]) == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    assert (result["accuracy"], result["unreadable"]) == (0.5, 1 / 3)

@@ -12,6 +12,7 @@ import pytest
 import halluscope
 from halluscope import cli
 from halluscope.inspection.inspecting import inspect
+from tests import small_datasets
 from tests.responses.test_response_column import OTHER, Model, accuracy, dataset, question_rows  # noqa: F401
 
 ADDRESS = "https://images.cocodataset.org/val2014/{}"
@@ -273,3 +274,40 @@ def test_right_answers_of_other_rows_that_are_all_alike(tmp_path):
             continue
         with pytest.raises(ValueError, match="the column label holds right answers, but to other rows"):
             accuracy(responses, str(file), limit=35)
+
+
+def samples_of_amber(*numbers):
+    """lmms-eval's samples of the small AMBER's rows: 1 describes, the others answer."""
+    samples = []
+    for place, number in enumerate(numbers):
+        text = "No" if number > 1 else "A dog on the grass."
+        doc = {"question_id": number}
+        samples.append(
+            {"doc_id": place, "doc": doc, "arguments": {}, "filtered_resps": [text], "resps": [[text]]}
+        )
+    return samples
+
+
+@pytest.mark.parametrize(
+    ("numbers", "is_whole"),
+    [((1,), True), ((1005, 1006, 1007), True), ((1005, 1006), False), ((1, 1005), False)],
+)
+def test_a_harness_may_have_a_task_for_descriptions_alone(numbers, is_whole, tmp_path):
+    """lmms-eval's amber_g was called a run that had a limit, or was cut off."""
+    built = small_datasets.build("amber", tmp_path)
+    file = tmp_path / "samples.jsonl"
+    file.write_text("\n".join(map(json.dumps, samples_of_amber(*numbers))))
+    if is_whole:
+        assert halluscope.score("amber", str(file), str(built), bootstrap=0)["rows"] == len(numbers)
+        return
+    with pytest.raises(ValueError, match="the run had a limit, or was cut off|has no response"):
+        halluscope.score("amber", str(file), str(built), bootstrap=0)
+
+
+def test_ids_in_a_column_of_images(tmp_path):
+    """The message says what to write."""
+    built = small_datasets.build("amber", tmp_path)
+    responses = [{"image_id": 1, "caption": "A dog."}]
+    with pytest.raises(ValueError, match="If image_id is this id, say so: --id-column image_id"):
+        halluscope.score("amber", responses, str(built), bootstrap=0)
+    assert halluscope.score("amber", responses, str(built), bootstrap=0, id_column="image_id")["rows"] == 1

@@ -64,6 +64,11 @@ def test_a_prompt_that_stands_beside_the_response_is_told(tmp_path):
     assert "repeat the prompt" not in scored(tmp_path, TEXTS, prompt=PROMPT)[1]
 
 
+def test_a_description_that_was_asked_to_be_corrected_and_is_right(tmp_path):
+    """LURE states the first description as the question; the second is often the same."""
+    assert "repeat the prompt" not in scored(tmp_path, [TEXTS[0]] * len(TEXTS), prompt=TEXTS[0])[1]
+
+
 def test_lists_that_are_written_as_texts(tmp_path):
     """Of one text, as pandas writes cells with lists to csv, it is read; of several, it is told."""
     broken = [text + '\n\nThe end isn\'t "near".' for text in TEXTS]

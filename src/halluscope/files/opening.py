@@ -455,6 +455,10 @@ def parse(text: str, where: str, lean: Callable[[dict[str, Any]], Any] | None = 
     except (ValueError, RecursionError) as error:  # RecursionError: brackets nested thousands deep
         end = short_repr(text[-200:].strip()[-80:])
         advice = "Get the file again."
+        if "Extra data" in str(error) and text.rstrip().endswith("}"):
+            advice = (
+                "If objects follow each other in it, write each on a line of its own, such as by `jq -c .`."
+            )
         if not text.lstrip().startswith(("{", "[")):
             advice = "Save it as JSON lines, or name a table .csv, .tsv, .parquet or .xlsx."
         raise BuildError(

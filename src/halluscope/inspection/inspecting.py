@@ -23,7 +23,7 @@ from halluscope.inspection.recognising import (
     recognise,
 )
 from halluscope.judging import completions
-from halluscope.judging.verdicts import REPLIES
+from halluscope.judging.verdicts import REPLIES, reply_of
 from halluscope.paths import path_of
 from halluscope.responses import logs, reading, text_column, thoughts
 from halluscope.responses.cells import is_nothing, text_in
@@ -41,6 +41,7 @@ from halluscope.responses.column_facts import (
 )
 from halluscope.responses.image_urls import URLS
 from halluscope.responses.names import ANSWER_ID, IDS, IMAGES, MODELS, QUESTIONS, RIGHT_ANSWERS, SAYS, TEXTS
+from halluscope.responses.rating_files import row_of
 from halluscope.responses.repeats import places_of_repeats
 from halluscope.responses.table import Table, kinds
 from halluscope.responses.unfolding import SAMPLE, numbers
@@ -88,6 +89,10 @@ ANSWER_CUE = "Answer:"
 
 # What is said of a judge's replies without ids
 IN_ORDER = "chat completions, one for each question in the questions' order"
+TEXTS_IN_ORDER = "texts, one for each question in the questions' order"
+
+# The column of a text that stands in a list alone
+BARE = TEXTS[0]
 
 
 @dataclass(frozen=True)
@@ -176,7 +181,11 @@ def inspect(file: str | Path) -> Inspection:
         return Inspection(name, SCORES, figures=figures)
     replies = _completions(rows)
     if replies:
-        return _of_completions(name, replies)
+        return _of_replies(Inspection(name, VERDICTS, len(replies), about=IN_ORDER), replies)
+    texts = _bare_texts(rows)
+    of_texts = _of_replies(Inspection(name, VERDICTS, len(texts), about=TEXTS_IN_ORDER), texts)
+    if of_texts.benchmarks:
+        return of_texts
     if len(rows) == 1 and rows[0].keys() >= set(ANNOTATED):
         return Inspection(name, ANNOTATIONS, about=_counted(rows[0]))
     table = Table.of_rows(name, located)
@@ -478,9 +487,15 @@ def _completions(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     return replies
 
 
-def _of_completions(name: str, replies: Sequence[str]) -> Inspection:
-    """Say whose verdicts a judge's replies are, by their words."""
-    return _of_replies(Inspection(name, VERDICTS, len(replies), about=IN_ORDER), replies)
+def _bare_texts(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return texts that stand in a list without anything else, or those in completions that they spell; else []."""
+    texts = []
+    for row in rows:
+        if set(row) != {BARE}:
+            return []
+        text = str(row[BARE])
+        texts.append(reply_of(row_of(text, "a row"), (), "a row") or text)
+    return texts
 
 
 def _of_verdicts(name: str, columns: "_Columns", rows: Sequence[Mapping[str, Any]]) -> Inspection:

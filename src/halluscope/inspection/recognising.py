@@ -11,6 +11,7 @@ from halluscope.benchmark import Benchmark, Part
 from halluscope.building import spec
 from halluscope.judged import Judged
 from halluscope.responses.image_urls import file_in
+from halluscope.responses.names import is_image_file
 
 FEWEST_WORDS = 8  # texts of this many words, in the median, describe
 YES_OR_NO = re.compile(r"\W*(?:yes|no)\b", re.IGNORECASE)
@@ -105,14 +106,14 @@ def recognise(
                 return Recognised([benchmark.name], part)
     prompted = []
     for benchmark in benchmarks:
-        if set(questions) == {benchmark.prompt}:
+        if set(questions) == {benchmark.prompt} and not _are_of_others(benchmark, files):
             prompted.append(benchmark.name)
     if prompted:
         return Recognised(prompted)
     likeliest = _by_columns(benchmarks, names)
     if likeliest:
         return Recognised(likeliest)
-    if _describe(texts):
+    if _describe(texts) and not _ask_each(questions):
         described = [
             benchmark.name for benchmark in benchmarks if benchmark.is_scored and benchmark.partial_ok
         ]
@@ -127,6 +128,20 @@ def _describe(texts: Sequence[str]) -> bool:
         return False
     answers = sum(YES_OR_NO.match(text) is not None for text in texts)
     return answers < len(texts) / 2
+
+
+def _are_of_others(benchmark: Benchmark, files: Sequence[str]) -> bool:
+    """Whether images are other files than a benchmark's, which knows its own by their names."""
+    is_image = _of_rows(benchmark, "is_image")
+    if not is_image or not files:
+        return False
+    return all(is_image_file(file) and not is_image(file) for file in files)
+
+
+def _ask_each(questions: Sequence[str]) -> bool:
+    """Whether most rows ask a question of their own, which no description answers."""
+    asked = {question for question in questions if "?" in question}
+    return 2 * len(asked) > len(questions)
 
 
 def _of_rows(benchmark: Benchmark, name: str) -> Any:

@@ -127,10 +127,12 @@ def read_text(reader: VerdictPrompt, reply: str, response: str, criteria: Sequen
 
 
 def _check_texts(source: GivenVerdicts, readings: Sequence[Reading], texts: int) -> None:
-    """Warn of texts that could not be read; refuse them if none could be."""
+    """Warn of texts that could not be read; refuse them if none could be, and there are no numbers."""
     refusals = []
     unreadable = 0  # those that the authors' rules rate 0 included
+    numbers = 0
     for reading in readings:
+        numbers += reading.of_text is None and reading.verdict is not None
         if math.isnan(reading.readable):
             refusals.append(reading.refusal)
             unreadable += 1
@@ -138,7 +140,7 @@ def _check_texts(source: GivenVerdicts, readings: Sequence[Reading], texts: int)
             unreadable += 1
     message = f"{unreadable:,} of the {texts:,} texts in {source.name} have no readable verdict."
     message += said_of(refusals)
-    if unreadable == texts:
+    if unreadable == texts and not numbers:
         if source.prompts:
             message += f" If they reply to another prompt, name it by prompts ({', '.join(source.prompts)})."
         raise ValueError(message)

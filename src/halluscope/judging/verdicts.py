@@ -4,7 +4,9 @@ A missing verdict is NaN and counts in no score, neither as good nor as bad.
 """
 
 import math
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+import re
+import warnings
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -12,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.files.opening import SHEETS, ending, json_rows, read_json
+from halluscope.files.opening import json_rows, read_json
 from halluscope.judging import completions
+from halluscope.judging.completions import Located
 from halluscope.judging.options import GIVEN
 from halluscope.paths import path_of
-from halluscope.sanitize import short_repr
+from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import data_of
 from halluscope.stats.ratios import Floats
 from halluscope.validation import is_number, listed
@@ -26,7 +29,38 @@ NOBODY = "none"
 
 # The columns where other people's files hold a judge's reply, ours first
 JUDGE_TEXT = "judge_text"
-REPLIES = (JUDGE_TEXT, "judge_reply", "judge_response", "judge_output", "reply", "gpt_eval", "evaluation")
+REPLIES = (
+    JUDGE_TEXT,
+    "judge_reply",
+    "judge_response",
+    "judge_output",
+    "reply",
+    "gpt_eval",
+    "gpt_evaluation",
+    "gpt_response",
+    "gpt_output",
+    "gpt4_review",
+    "review",
+    "evaluation",
+)
+
+# The columns that may name the question which a verdict is on, ours first
+QUESTION_IDS = ("id", completions.QUESTION_ID, completions.CUSTOM_ID, "index", "idx")
+
+# How a truth value is spelled, in lower case
+_TRUTHS = {
+    "true": True,
+    "yes": True,
+    "1": True,
+    "1.0": True,
+    "false": False,
+    "no": False,
+    "0": False,
+    "0.0": False,
+}
+
+# A number that is spelled, such as in a cell of a csv
+_NUMBER = re.compile(r"\s*\d+(?:\.\d+)?\s*")
 
 # The model that gave a judge's text, where the file names it
 JUDGE_MODEL = "judge_model"
@@ -205,11 +239,13 @@ def read_given(
     by_our_names: Callable[[Mapping[str, Any], str], Mapping[str, Any]] = lambda row, where: row,
     check: Callable[[str, Mapping[str, Any]], None] = lambda where, row: None,
     texts: Mapping[Hashable, str] = MappingProxyType({}),
+    rows_in: Callable[[Path], Iterable[Located]] = json_rows,
 ) -> list[Mapping[str, Any]]:
-    """Read verdicts from a file (JSON lines or a JSON list, each row with `id`) or from a run, in the ids' order.
+    """Read verdicts from a file (each row with `id`) or from a run, in the ids' order.
 
-    Other people's files may have an `index` instead of the id, and the judge's reply instead of a verdict; or be chat
-    completions in the questions' order. A run says which responses its verdicts are on, and these must be the same.
+    Other people's files may have another column for the id, or none, and then a row per question in the questions'
+    order; and the judge's reply instead of a verdict. A run says which responses its verdicts are on, and these must be
+    the same.
 
     Args:
         file: the file, or the folder of a run.
@@ -219,23 +255,23 @@ def read_given(
         by_our_names: takes a row and its place, and returns it by our names.
         check: takes the place of a row with an id, and the row; raises an error if it is about something else.
         texts: the responses by their ids; empty if they are not known.
+        rows_in: reads the rows of a file that is no run's.
     """
     verdicts: dict[Hashable, Mapping[str, Any]] = {}
     names = [criterion.name for criterion in criteria]
     path = path_of(file)
     is_of_a_run = _is_of_a_run(path)
     known = set(ids)
-    rows = list(_rows(path, responses, names))
-    for where, row in completions.with_ids(rows, ids, str(file)):
+    rows = []
+    for where, row in completions.with_ids(list(_rows(path, responses, rows_in)), ids, str(file)):
+        if is_number(row) and len(names) == 1:
+            row = {names[0]: row}
         if not isinstance(row, Mapping):
             raise _not_a_verdict(where, row, names)
         row = by_our_names(row, where)
-        if row.get("id") is None and "index" in row:
-            row = dict(row, id=row["index"])
-        if "id" not in row:
-            raise _not_a_verdict(where, row, names)
-        if row.get("responses", responses) != responses:
-            continue
+        if row.get("responses", responses) == responses:
+            rows.append((where, row))
+    for where, row in _with_ids(rows, ids, str(file), names):
         id = row["id"]
         if not _is_id(id) or id not in known:
             raise _unknown_id(where, id, ids, names)
@@ -246,7 +282,7 @@ def read_given(
             raise ValueError(
                 f"{where} is the second verdict on the id {id}; expected one. Remove one of them."
             )
-        verdicts[id] = _verdict_in(row, names, where)
+        verdicts[id] = _verdict_in(row, criteria, where)
     missing = [id for id in ids if id not in verdicts]
     if missing:
         raise ValueError(
@@ -256,14 +292,75 @@ def read_given(
     return [verdicts[id] for id in ids]
 
 
-def _verdict_in(row: Mapping[str, Any], names: Sequence[str], where: str) -> Mapping[str, Any]:
+def _with_ids(
+    rows: Sequence[tuple[str, Mapping[str, Any]]], ids: Sequence[Hashable], file: str, names: Sequence[str]
+) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return rows with the `id` of the question that each is on; rows that name none get the ids in their order."""
+    known = set(ids)
+    stated = [_id_in(row, known) for _, row in rows]
+    without = [place for place, id in enumerate(stated) if id is None]
+    is_count = stated == list(range(1, len(rows) + 1)) and not known.issuperset(stated)
+    if rows and (len(without) == len(rows) or is_count):
+        if len(rows) != len(ids):
+            where, row = rows[0]
+            raise _not_a_verdict(where, row, names, f"{len(rows):,} rows here, and {len(ids):,} questions")
+        warnings.warn(
+            f"{file} holds verdicts without the questions' ids: they are taken in the questions' order.",
+            stacklevel=3,
+        )
+        stated = list(ids)
+    elif without:
+        where, row = rows[without[0]]
+        raise _not_a_verdict(where, row, names)
+    with_ids: list[tuple[str, Mapping[str, Any]]] = []
+    for (where, row), id in zip(rows, stated, strict=True):
+        with_ids.append((where, dict(row, id=id)))
+    return with_ids
+
+
+def _id_in(row: Mapping[str, Any], known: Collection[Hashable]) -> Any:
+    """Return the id in the first column that has one; None if there is none."""
+    for column in QUESTION_IDS:
+        id = row.get(column)
+        if isinstance(id, str) and id not in known and id.isascii() and id.isdigit():
+            return int(id)
+        if id is not None:
+            return id
+    return None
+
+
+def _verdict_in(row: Mapping[str, Any], criteria: Sequence[Criterion], where: str) -> Mapping[str, Any]:
     """Return the judge's text, or the numbers, of a row of a file."""
+    names = [criterion.name for criterion in criteria]
     reply = reply_of(row, names, where)
+    if reply is None and row.keys() >= set(names):
+        values = {criterion.name: _spelled(row[criterion.name], criterion.kind) for criterion in criteria}
+        only = values[names[0]]
+        if len(names) > 1 or not isinstance(only, str):
+            return values
+        reply = only  # a judge's text, under the name of what it rates
     if reply is not None:
         return {JUDGE_TEXT: reply, JUDGE_MODEL: model_of(row)}
-    if not row.keys() >= set(names):
-        raise _not_a_verdict(where, row, names)
-    return {name: row[name] for name in names}
+    if not row.keys().isdisjoint(REPLIES) and row.keys().isdisjoint(names):
+        return dict.fromkeys(names)  # the judge said nothing
+    raise _not_a_verdict(where, row, names)
+
+
+def _spelled(value: Any, kind: type) -> Any:
+    """Return the number or the truth value that a cell spells, as tables and pandas write it; others as they are.
+
+    >>> _spelled("4", int), _spelled(4.0, int), _spelled("True", bool), _spelled(1, bool), _spelled("4/6", int)
+    (4, 4, True, True, '4/6')
+    """
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if kind is bool:
+        return _TRUTHS.get(str(value).strip().lower(), value)
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = float(value)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
 
 
 def _check_rated(where: str, row: Mapping[str, Any], responses: str, text: str) -> None:
@@ -296,22 +393,22 @@ def _unknown_id(where: str, id: Any, ids: Sequence[Hashable], names: Sequence[st
     )
 
 
-def _not_a_verdict(where: str, row: Any, names: Sequence[str]) -> ValueError:
+def _not_a_verdict(where: str, row: Any, names: Sequence[str], why: str = "") -> ValueError:
+    reason = f" ({why})" if why else ""
+    columns = ""
+    if isinstance(row, Mapping):
+        stated = one_line(", ".join(str(column) for column in row if column != "id"), 120)
+        columns = f" Its columns are {stated}: rename the one that holds it."
     return ValueError(
-        f"{where} is {short_repr(row)}; expected an object with id, {', '.join(names)} (null for a response that could "
-        "not be judged)."
+        f"{where} is {short_repr(row)}{reason}; expected an object with id, {', '.join(names)} (null for a response "
+        f"that could not be judged), or with id and {JUDGE_TEXT}, the judge's text.{columns}"
     )
 
 
-def _rows(path: Path, responses: str, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+def _rows(path: Path, responses: str, rows_in: Callable[[Path], Iterable[Located]]) -> Iterable[Located]:
     """Return the rows of a file, or of a run of these responses, each with its place for messages."""
-    if ending(path) in (*SHEETS, ".parquet"):
-        raise ValueError(
-            f"{path} is a table; verdicts are read from JSON lines, a JSON list or a run's folder. Write an object "
-            f"with id, {', '.join(names)} to a line."
-        )
     if not path.is_dir():
-        return json_rows(path)
+        return rows_in(path)
     if not (path / RUN).is_file():
         raise ValueError(
             f"{path} is a folder without {RUN}; expected a file of verdicts, or the folder of one run, as "

@@ -480,12 +480,24 @@ def _answered(case: Case, pairs: Pairs) -> _Answered:
             f"{case.source} holds {len(pairs.rows):,} responses to other rows of the dataset, and none to those that "
             "the options select, such as --sampling. Leave the option out, or name a file that answers these rows."
         )
-    if case.responses.sampled and len(rows) < pairs.needed and not case.identity.options.lacking_ok:
+    is_part = len(rows) < pairs.needed and not _are_a_task(case, rows)
+    if case.responses.sampled and is_part and not case.identity.options.lacking_ok:
         raise ValueError(
             f"{case.responses.name} holds samples of {len(rows)} of the {pairs.needed} rows: the run had a limit, or "
             f"was cut off. Pass --limit {len(rows)} (limit={len(rows)}) to score them anyway."
         )
     return _Answered(rows, case.responses.take(places), places)
+
+
+def _are_a_task(case: Case, rows: Sequence[Any]) -> bool:
+    """Whether rows are all that the dataset asks to describe, or all that it asks questions of, where it has both."""
+    describe = {case.identity.set_of(row) is None for row in rows}
+    if len(describe) > 1:
+        return False
+    alike = 0
+    for row in case.wanted:
+        alike += {case.identity.set_of(row) is None} == describe
+    return alike == len(rows)
 
 
 def _with_text_column(case: Case, answered: _Answered) -> _Answered:

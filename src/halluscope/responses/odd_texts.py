@@ -45,13 +45,16 @@ def remarks(texts: Sequence[str], prompts: Sequence[str]) -> list[str]:
 
 
 def _with_prompt(text: str, prompt: str) -> str:
-    """Return a text that has the prompt before the response, as a chat template writes it, or as it is."""
+    """Return a text that has the prompt before the response, as a chat template writes it, or as it is.
+
+    A text that is nothing but the prompt is a description that was to be corrected, and is right.
+    """
     if _ANSWERS.search(text.lstrip(), 1):
         return text
     if len(prompt.split()) < SENTENCE:
         return ""
     beginning = " ".join(text[: 2 * len(prompt)].split())
-    return text if beginning.startswith(prompt) else ""
+    return text if beginning.startswith(prompt) and beginning != prompt else ""
 
 
 def _list_of_several(text: str, _: str) -> str:

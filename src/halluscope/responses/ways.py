@@ -26,7 +26,7 @@ from halluscope.responses.identity import (
     question_of,
     values_of,
 )
-from halluscope.responses.names import IMAGES, RIGHT_ANSWERS
+from halluscope.responses.names import IDS, IMAGES, RIGHT_ANSWERS
 from halluscope.responses.question_runs import NOWHERE, Asked, image_by_image, images_in_any_order
 from halluscope.responses.stated import SAME, Case, is_value
 from halluscope.responses.table import ABSENT, picked
@@ -312,7 +312,7 @@ def by_order(case: Case) -> Pairs:
         raise ValueError(
             f"{case.source} holds {count:,} responses without an id, and the dataset has {len(case.wanted):,} "
             f"rows; expected one response per row in the same order, or an id of its own in each response: {names}."
-            f"{_sets_of_so_many(case)}"
+            f"{_other_ids(case)}{_sets_of_so_many(case)}"
         )
     return agreeing(case, ORDER, list(rows))
 
@@ -326,6 +326,19 @@ def _sets_of_so_many(case: Case) -> str:
     if not options:
         return ""
     return f" If they are in the order of one set of rows, choose it: {', '.join(options)}."
+
+
+def _other_ids(case: Case) -> str:
+    """Say which column holds ids of the dataset's, where it is named like an image's; "" for none."""
+    if len(case.identity.id) > 1:
+        return ""
+    known = {plain_id(id) for id in values_of(case.rows, case.identity.id[0])}
+    for name in IDS:
+        if name in case.identity.columns or not case.fills(name):
+            continue
+        if all(plain_id(id) in known for id in case.table.cells(name)):
+            return f" If {name} is this id, say so: --id-column {name} (id_column)."
+    return ""
 
 
 def by_order_of_needed(case: Case) -> Pairs | None:

@@ -39,6 +39,10 @@ class HaloQuestOptions(JudgedOptions):
         return self.ratings
 
 
+# What the authors' notebook calls a verdict
+OF_NOTEBOOK = "is_prediction_correct"
+
+
 class HaloQuest(Judged):
     name = "haloquest"
     title = "HaloQuest"
@@ -94,6 +98,12 @@ whether a response agrees with one of the answers that people wrote; if so, it i
     notes = {"point": None}
     judge_prompts = PROMPTS
     counted = {"accuracy": ("judged", "correct")}
+
+    def given_row(self, row: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+        """Return a row by our names; the authors' notebook has another for the verdict."""
+        if OF_NOTEBOOK in row:
+            return {"correct": row[OF_NOTEBOOK], **row}
+        return row
 
     def fields(self, row: Question) -> dict[str, str]:
         return {"question": row.question, "answers": "; ".join(row.answers), "stated": row.stated}

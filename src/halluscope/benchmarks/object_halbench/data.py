@@ -3,17 +3,21 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from halluscope.files.opening import Readable, json_rows
 from halluscope.reading.fields import Fields
 from halluscope.reading.rows import Row, Rows
 from halluscope.responses.rated import warn_of_other_responses
+from halluscope.responses.rating_files import rows_in
 from halluscope.sanitize import short_repr
 
 # Names that equal the right answers in this share of so many rows are no model's
 RIGHT_SHARE = 0.9
 FEW_ROWS = 5
+
+# The column of the authors' file with the names that stand for a class, each with its class
+OF_SCRIPT = "mscoco_generated_words"
 
 # What models are asked, as the papers print it
 PROMPTS = (
@@ -86,11 +90,12 @@ def are_prompts(questions: Sequence[str]) -> bool:
 
 
 def read_names(
-    file: Readable, images: Sequence[Image], response_texts: Sequence[str] = ()
+    file: Path, images: Sequence[Image], response_texts: Sequence[str] = ()
 ) -> list[list[str] | None]:
     """Read the names that each response holds, in the order of the images: rows with image_id and objects.
 
-    Objects are a list of names, or null for a response whose names are not known.
+    Objects are a list of names, or null for a response whose names are not known. The file that the authors' script
+    writes (hall_*.json) has the names that stand for a class, each with its class.
 
     Args:
         file: the file.
@@ -104,10 +109,13 @@ def read_names(
     known = set(image_ids)
     stated: dict[int, Mapping[str, Any]] = {}  # the row of each image
     names_of: dict[int, list[str] | None] = {}
-    for where, row in json_rows(file):
+    for where, row in rows_in(file):
+        if isinstance(row, Mapping) and OF_SCRIPT in row and "objects" not in row:
+            row = dict(row, objects=_names_of_script(row[OF_SCRIPT], where))
         if not isinstance(row, Mapping) or "objects" not in row:
             raise ValueError(
-                f"{where} is {short_repr(row, 120)}; expected an object with image_id and objects, a list of names."
+                f"{where} is {short_repr(row, 120)}; expected an object with image_id and objects, a list of names, or "
+                "the authors' hall_*.json."
             )
         fields = Fields(row, where)
         image_id = fields.whole("image_id")
@@ -131,6 +139,23 @@ def read_names(
         warn_of_other_responses([stated[image_id] for image_id in image_ids], response_texts, str(file))
     _warn_of_right_answers(str(file), names_of_images, images)
     return names_of_images
+
+
+def _names_of_script(pairs: Any, where: str) -> list[str]:
+    """Return the names in a row of the authors' file: pairs, each once if a language model found them."""
+    names = []
+    if not isinstance(pairs, list):
+        pairs = [pairs]
+    for pair in pairs:
+        if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str):
+            names.append(pair[0])
+    if len(set(names)) < len(pairs):
+        raise ValueError(
+            f"{where}: {OF_SCRIPT} is {short_repr(pairs, 120)}; expected pairs of a name and its class, each once, as "
+            "the authors' script writes them with --use_gpt. Without it they are the words of the captions: leave "
+            "--objects out, and rules read these."
+        )
+    return names
 
 
 def _warn_of_right_answers(
