@@ -94,6 +94,24 @@ def _resampled_rates(stratum: Clustered, resampling: Bootstrap) -> Floats:
     return ratio(sums[:, 0], sums[:, 1])
 
 
+def weighted_share(counts: Bools, weights: Floats, clusters: Ints, level: float) -> dict[str, float]:
+    """Return which share of all things counts, by a sample of them: `value`, `low` and `high`.
+
+    Args:
+        counts: which things of the sample count: [things].
+        weights: how many each of them stands for, 1 / the chance that it was drawn: [things].
+        clusters: the number of what each depends on; the interval leaves out one at a time: [things].
+        level: of the interval, in (0, 1).
+    """
+    _, cluster = np.unique(clusters, return_inverse=True)
+    part = np.bincount(cluster, weights=weights * counts)
+    whole = np.bincount(cluster, weights=weights)
+    sums = counts_of({"share": (part, whole)})
+    left_out = leave_out(lambda sums: score_sums(sums, ["share"]), total_of(sums), blocks_of(sums))["share"]
+    low, high = interval(left_out, level)
+    return {"value": left_out.value, "low": low, "high": high}
+
+
 # How often a judge errs about yes and no, and how well calibrated it is. Each label's weight is 1 / the probability
 # that it was asked for (Horvitz and Thompson, 1952). Labels of a text depend on each other.
 
