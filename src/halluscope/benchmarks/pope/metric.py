@@ -368,12 +368,16 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
         return "rows" if rows.image_ids is None else "images"
 
     def _tables(self, rows: Questions, total: Counts) -> dict[str, Floats]:
-        """Return the counts [classes, labels, readings] of all rows and each sampling, by the ends of their names."""
+        """Return the counts [classes, labels, readings] of all rows and each sampling, by the ends of their names.
+
+        The classes are those that the questions of the sampling are about.
+        """
         answers = total[COUNTS][0]
         tables = {"": answers.sum(axis=0)}
         if rows.sampling is not None:
             for number, sampling in enumerate(rows.samplings.names):
-                tables[f"/{sampling}"] = answers[number]
+                is_asked = answers[number].any(axis=(1, 2))
+                tables[f"/{sampling}"] = answers[number, is_asked]
         return tables
 
     def _classes(self, rows: Questions, total: Counts, options: PopeOptions) -> dict[Any, dict[str, Any]]:
@@ -576,15 +580,15 @@ def precision_recall(answers: Floats, convention: Convention) -> tuple[Floats, F
 
 def class_refusals(answers: Floats, convention: Convention) -> dict[str, str]:
     """Say which means over the classes of counts [classes, labels, readings] have no interval: score -> reason."""
-    in_use = answers[answers.any(axis=(1, 2))]
-    precision, recall = precision_recall(in_use, convention)
+    classes = len(answers)
+    precision, recall = precision_recall(answers, convention)
     no_precision = np.isnan(precision)
     no_recall = np.isnan(recall)
     no_f = no_precision | no_recall
-    refusal_of_f = refusal(int(no_f.sum()), len(in_use), "a precision or a recall")
+    refusal_of_f = refusal(int(no_f.sum()), classes, "a precision or a recall")
     return {
-        "precision_cls": refusal(int(no_precision.sum()), len(in_use), "a precision"),
-        "recall_cls": refusal(int(no_recall.sum()), len(in_use), "a recall"),
+        "precision_cls": refusal(int(no_precision.sum()), classes, "a precision"),
+        "recall_cls": refusal(int(no_recall.sum()), classes, "a recall"),
         "f1_cls": refusal_of_f,
         "f0.5_cls": refusal_of_f,
     }
