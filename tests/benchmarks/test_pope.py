@@ -145,7 +145,8 @@ def test_each_sampling_is_scored_as_if_alone():
         for counted in ("thoughts", "unfinished_thoughts"):  # of all
             assert alone.pop(counted) == got[counted] == 0
         assert {key.removesuffix(f"/{name}"): got[key] for key in got if key.endswith(f"/{name}")} == alone
-    assert got["f1_mean"] == pytest.approx(np.mean([got[f"f1/{name}"] for name in SAMPLINGS]))
+    for name in ("accuracy", "f1"):
+        assert got[f"{name}_mean"] == pytest.approx(np.mean([got[f"{name}/{part}"] for part in SAMPLINGS]))
     assert got["accuracy"] == pytest.approx(GOLDEN["expected"]["accuracy"])
 
 
