@@ -132,6 +132,26 @@ def test_answers_by_hand():
     assert math.isnan(got["chair"]) and math.isnan(got["amber"])
 
 
+@pytest.mark.parametrize("convention", ["exact", "official", "lmms-eval"])
+def test_few_noes_tell_little_by_any_convention(convention):
+    """Of 100 objects a model denies 3, rightly: 3 of 3. Without any no its precision is of nothing.
+
+    The authors' script starts each denominator at 0.001, so that no image seems to lack a precision.
+    """
+    rows = []
+    for number in range(100):
+        rows.append({**asked(1005 + number, "existence", "yes"), "file_name": f"AMBER_{number + 1}.jpg"})
+    for row in rows[:3]:
+        row["answer"] = "no"
+    options = {"convention": convention, "parser": "official", "bootstrap": 1}
+    few = compute(["No"] * 3 + ["Yes"] * 97, rows, **options)
+    assert few["precision/existence"] == 1
+    assert few["interval"]["precision/existence"] == pytest.approx((0.025 ** (1 / 3), 1))
+    none = compute(["Yes"] * 100, rows, **options)
+    assert "precision/existence" not in none["interval"]
+    assert "precision/existence" in none["no_interval"]
+
+
 def test_the_official_rule_takes_two_words_alone():
     """Of the same replies only "No", "Yes", "No" and "Yes" count: "No." and "no" are wrong, and no no.
 

@@ -74,6 +74,14 @@ def test_by_hand():
     assert (result["per_question"][1]["reference"], result["per_question"][1]["model"]) == (10.0, 5.0)
 
 
+def test_responses_that_are_all_rated_alike():
+    """One point more for one of four responses would raise the score by 100 / 32 = 3.1, which is in its interval."""
+    result = compute(TEXTS, rows(), ratings=[(8, 8)] * 4, bootstrap=1)
+    low, high = result["interval"]["score"]
+    assert result["score"] == 100
+    assert low < 100 - 100 / 32 and high > 100 + 100 / 32
+
+
 def test_what_the_authors_script_could_not_read(tmp_path):
     lines = reviews((8, 6), (8, 8), (9, 3), (7, 7))
     lines[2] |= {"content": "Assistant 1: 9, Assistant 2: 3", "tuple": [-1, -1]}

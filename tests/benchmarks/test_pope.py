@@ -135,15 +135,18 @@ def test_means_over_classes():
 
 
 def test_each_sampling_is_scored_as_if_alone():
+    """Every second question is about a class that its sampling alone has."""
     sampling = [SAMPLINGS[i % 3] for i in range(len(PREDICTIONS))]
-    got = compute(predictions=PREDICTIONS, references=REFERENCES, sampling=sampling)
+    objects = ["dog" if i % 2 else f"cow {i % 3}" for i in range(len(PREDICTIONS))]
+    got = compute(predictions=PREDICTIONS, references=REFERENCES, objects=objects, sampling=sampling)
     for i, name in enumerate(SAMPLINGS):
-        alone = compute(predictions=PREDICTIONS[i::3], references=REFERENCES[i::3])
+        alone = compute(predictions=PREDICTIONS[i::3], references=REFERENCES[i::3], objects=objects[i::3])
         del alone["signature"]
         for counted in ("thoughts", "unfinished_thoughts"):  # of all
             assert alone.pop(counted) == got[counted] == 0
         assert {key.removesuffix(f"/{name}"): got[key] for key in got if key.endswith(f"/{name}")} == alone
-    assert got["f1_mean"] == pytest.approx(np.mean([got[f"f1/{name}"] for name in SAMPLINGS]))
+    for name in ("accuracy", "f1"):
+        assert got[f"{name}_mean"] == pytest.approx(np.mean([got[f"{name}/{part}"] for part in SAMPLINGS]))
     assert got["accuracy"] == pytest.approx(GOLDEN["expected"]["accuracy"])
 
 

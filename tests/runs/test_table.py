@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 import halluscope
-from halluscope import cli
+from halluscope import cli, registry
 from halluscope.errors import RunError
 from halluscope.reporting.formats import MARKDOWN, written
 from halluscope.reporting.tables import to_json
 from tests import small_datasets
+from tests.runs.made import made
 from tests.small_datasets import needs
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), needs("pope"), needs("mmhal")]
@@ -97,6 +98,17 @@ def test_presets_show_what_papers_print(runs):
     printed = " ".join(written(decoding.report, MARKDOWN).split())
     assert "There are no runs of chair, mme" in printed
     assert "The preset decoding does not show the runs of mmhal." in printed
+
+
+@pytest.mark.parametrize(
+    "benchmark", [one for one in registry.benchmarks() if one.presets], ids=lambda one: one.name
+)
+def test_each_column_of_a_preset_can_be_tested(benchmark, tmp_path):
+    """It has an interval, or a reason why not: without either, no model's score could be the best beyond chance."""
+    scores = made(benchmark, tmp_path).scores
+    for preset in benchmark.presets.values():
+        for column in preset.columns:
+            assert column.score in {**scores["interval"], **scores.get("no_interval", {})}
 
 
 def test_models_that_share_no_row_are_named(runs):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.judge_errors import Judged, calibration, error_rates
@@ -32,13 +33,27 @@ def test_the_error_rates_of_table_3():
 def test_judgements_that_err_together_tell_less():
     """Ten judgements per response that all err together give intervals as wide as one judgement per response."""
     wrong = (np.random.default_rng(0).random(200) < 0.2).astype(int)
-    together = clustered_error_rate([Clustered(1, np.full(200, 10), 10 * wrong)], Bootstrap(2000))
+    together = clustered_error_rate([Clustered(1, np.full(200, 10), 10 * wrong)])
     of_responses = error_rate([Stratum(1, 200, int(wrong.sum()))])
     assert together["value"] == pytest.approx(of_responses["value"])
     width = together["high"] - together["low"]
     assert width == pytest.approx(of_responses["high"] - of_responses["low"], rel=0.1)
-    silent = Clustered(1, np.zeros(3, int), np.zeros(3, int))
-    assert np.isnan([*clustered_error_rate([silent], Bootstrap(10)).values()]).all()
+    for rows in (3, 0):
+        silent = Clustered(1, np.zeros(rows, int), np.zeros(rows, int))
+        assert np.isnan([*clustered_error_rate([silent]).values()]).all()
+
+
+def test_no_error_in_a_stratum_is_no_certainty():
+    """Of 9 in 10 rows 20 responses have no error, of the others 10 of 40: Clopper's and Pearson's, put together."""
+    strata = [
+        Clustered(9, np.full(20, 5), np.zeros(20, int)),
+        Clustered(1, np.ones(40, int), np.arange(40) < 10),
+    ]
+    rate = clustered_error_rate(strata)
+    of_others = stats.binomtest(10, 40).proportion_ci()
+    above = np.hypot(0.9 * (1 - 0.025 ** (1 / 20)), 0.1 * (of_others.high - 0.25))
+    assert rate["value"] == pytest.approx(0.025)
+    assert (rate["low"], rate["high"]) == pytest.approx((0.1 * of_others.low, 0.025 + above))
 
 
 # A judge's errors

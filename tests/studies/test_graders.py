@@ -247,6 +247,18 @@ def test_errors_are_told_by_part(tmp_path, sheet_of, json_of):
     assert same == {types[0]: (60, 1), types[1]: (60, pytest.approx(50 / 60))}
 
 
+def test_errors_are_of_all_responses(tmp_path, sheet_of, json_of):
+    """Of 120 the judge calls 6 wrong, all of them on a sheet of 24, and people none: it errs in 5 %, not in 6 of 24."""
+    row = next(iter(read_rows(str(small_datasets.build("haloquest", tmp_path)))))
+    run = scored(tmp_path, "one", QUESTIONS - 6, row)
+    found = json_of("study", "certify", mark(sheet_of(run, 24), lambda row: YES_MARK), "--run", run)
+    assert found["confusion"] == {"correct": [[0, 1, 6], [1, 1, 18]]}
+    whole = next(row for row in found["errors"] if row["by"] == "all")
+    assert (whole["of"], whole["kappa"], whole["correlation"]) == (24, 0, None)
+    assert (whole["same"], whole["bias"]) == (pytest.approx(0.95), pytest.approx(-0.05))
+    assert 0.75 < whole["low"] < 0.95 < whole["high"] < 1
+
+
 @pytest.mark.parametrize("resamples", ["0", "1"])
 def test_a_corrected_score_without_an_interval(resamples, runs, sheet_of, json_of):
     """Nothing is drawn again, or only once: there is no interval, and none without a width."""

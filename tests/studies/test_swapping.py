@@ -48,6 +48,8 @@ def test_two_judges_by_hand(tmp_path, dataset, judged, ran, json_of):
     of_a = next(one for one in found["agreement"] if one["model"] == "a" and one["score"] == "main_hal")
     assert (of_a["of"], of_a["same"]) == (count, (count - 2) / count)
     assert of_a["low"] < of_a["same"] < of_a["high"] and of_a["kappa"] == 0
+    of_b = next(one for one in found["agreement"] if one["model"] == "b" and one["score"] == "main_hal")
+    assert (of_b["same"], of_b["low"]) == (1, pytest.approx(0.025))  # all questions are about one image
     by_model = {one["model"]: one for one in found["scores"]}
     assert by_model["a"]["values"] == [0, 2 / count]
     assert by_model["a"]["by"]["value"] == pytest.approx(-2 / count)

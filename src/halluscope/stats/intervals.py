@@ -51,6 +51,7 @@ class Range:
 
     low: float = 0.0
     high: float = 1.0
+    event: float = 1.0  # what one event, such as a word, adds to an amount of a single cluster
 
     @property
     def is_amount(self) -> bool:
@@ -253,7 +254,7 @@ def amount_ends(score: LeftOut, t: float) -> tuple[float, float]:
     Where no cluster differs from the others, one event might have been more or less in some cluster.
     """
     if score.variance == 0:
-        event = 1 / (score.counting or len(score.without))
+        event = score.range.event / (score.counting or len(score.without))
         unseen = event * _byar(1.0, t)
         return max(0.0, score.value - unseen), score.value + unseen
     event = score.variance / score.value

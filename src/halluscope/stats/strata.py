@@ -6,14 +6,13 @@ weighted by their shares of all responses.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.ratios import Floats, ratio, wilson
-from halluscope.stats.tallies import Ints
-from halluscope.validation import LARGEST_SEED
+from halluscope.stats.intervals import blocks_of, interval, leave_out, total_of
+from halluscope.stats.ratios import Floats, wilson
+from halluscope.stats.tallies import Bools, Ints, counts_of, score_sums
 
 
 @dataclass(frozen=True)
@@ -28,18 +27,27 @@ class Stratum:
 def error_rate(strata: Sequence[Stratum], level: float = 0.95) -> dict[str, float]:
     """Return the error rate over all rows, the sum of each stratum's rate times its share.
 
-    The interval combines the strata's Wilson intervals: on each side it reaches the square root of the sum of their
-    squared, weighted half-widths (Zou and Donner, 2008). It assumes that the judgements of a stratum are independent;
-    if several are about one response, it is too narrow, and `clustered_error_rate` fits.
+    The interval puts together the strata's Wilson intervals. It assumes that the judgements of a stratum are
+    independent; if several are about one response, it is too narrow, and `clustered_error_rate` fits.
     """
-    total = sum(stratum.rows for stratum in strata)
+    estimates = []
+    for stratum in strata:
+        rate = stratum.errors / stratum.judgements
+        estimates.append((rate, *wilson(stratum.errors, stratum.judgements, level)))
+    return put_together([stratum.rows for stratum in strata], estimates)
+
+
+def put_together(sizes: Sequence[float], estimates: Sequence[tuple[float, float, float]]) -> dict[str, float]:
+    """Return the mean of strata of these sizes, each with a rate and both ends of its interval.
+
+    On each side the interval reaches the square root of the sum of the strata's squared, weighted half-widths (Zou and
+    Donner, 2008).
+    """
     value = 0.0
     squared_below = 0.0
     squared_above = 0.0
-    for stratum in strata:
-        low, high = wilson(stratum.errors, stratum.judgements, level)
-        weight = stratum.rows / total
-        rate = stratum.errors / stratum.judgements
+    for size, (rate, low, high) in zip(sizes, estimates, strict=True):
+        weight = size / sum(sizes)
         value += weight * rate
         squared_below += (weight * (rate - low)) ** 2
         squared_above += (weight * (high - rate)) ** 2
@@ -70,24 +78,43 @@ class Clustered:
     errors: Ints  # how many of the reviewed judgements were wrong, per row in the sample
 
 
-def clustered_error_rate(strata: Sequence[Clustered], resampling: Bootstrap) -> dict[str, float]:
+def clustered_error_rate(strata: Sequence[Clustered], level: float = 0.95) -> dict[str, float]:
     """Return the error rate as `error_rate` does, for judgements of a row that depend on each other.
 
-    Rows are drawn again with all their judgements. A stratum without errors has none in any resample, which makes the
-    interval too narrow; a stratum without judgements makes the rate NaN.
+    The strata's intervals leave out one row at a time, with all its judgements. A stratum without judgements makes the
+    rate NaN.
     """
-    total = sum(stratum.rows for stratum in strata)
-    value = 0.0
-    resampled = np.zeros(resampling.resamples)
-    for index, stratum in enumerate(strata):
-        weight = stratum.rows / total
-        value += weight * float(ratio(stratum.errors.sum(), stratum.judgements.sum()))
-        seed = (resampling.seed + index) % LARGEST_SEED
-        resampled += weight * _resampled_rates(stratum, replace(resampling, seed=seed))
-    low, high = resampling.interval(resampled)
-    return {"value": value, "low": low, "high": high}
+    estimates = []
+    for stratum in strata:
+        rate = share_by_cluster(stratum.errors, stratum.judgements, level)
+        estimates.append((rate["value"], rate["low"], rate["high"]))
+    return put_together([stratum.rows for stratum in strata], estimates)
 
 
-def _resampled_rates(stratum: Clustered, resampling: Bootstrap) -> Floats:
-    sums = resampling.sums(np.stack([stratum.errors, stratum.judgements], axis=1))
-    return ratio(sums[:, 0], sums[:, 1])
+def weighted_share(counts: Bools, weights: Floats, clusters: Ints, level: float) -> dict[str, float]:
+    """Return which share of all things counts, by a sample of them: `value`, `low` and `high`.
+
+    Args:
+        counts: which things of the sample count: [things].
+        weights: how many each of them stands for, 1 / the chance that it was drawn: [things].
+        clusters: the number of what each depends on; the interval leaves out one at a time: [things].
+        level: of the interval, in (0, 1).
+    """
+    _, cluster = np.unique(clusters, return_inverse=True)
+    part = np.bincount(cluster, weights=weights * counts)
+    whole = np.bincount(cluster, weights=weights)
+    return share_by_cluster(part, whole, level)
+
+
+def share_by_cluster(part: Ints | Floats, whole: Ints | Floats, level: float) -> dict[str, float]:
+    """Return the share that parts are of wholes [clusters], with the interval that leaves out one cluster at a time;
+    NaN without a whole.
+    """
+    if not whole.any():
+        return dict.fromkeys(("value", "low", "high"), np.nan)
+    counts = counts_of({"share": (part, whole)})
+    left_out = leave_out(lambda sums: score_sums(sums, ["share"]), total_of(counts), blocks_of(counts))[
+        "share"
+    ]
+    low, high = interval(left_out, level)
+    return {"value": left_out.value, "low": low, "high": high}

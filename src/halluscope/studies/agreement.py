@@ -21,7 +21,7 @@ from halluscope.judging.thought_marks import without
 from halluscope.reporting.tables import Cell, Json, Notes, Report, Table, share
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import data_of, signature
-from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
+from halluscope.stats.bootstrap import METHOD
 from halluscope.stats.strata import Clustered, clustered_error_rate
 from halluscope.studies.marked_sheet import Sheet, left_out, with_ends
 from halluscope.studies.sheet import KINDS, NO, READING, YES, Entry, class_names
@@ -43,7 +43,7 @@ PARTS = (BOTH, FIRST, SECOND)
 
 # A reading that is marked as a false positive is also right.
 RIGHT, WRONG, *FALSE_POSITIVES = KINDS[READING].marks
-RESAMPLING = Bootstrap(RESAMPLES)
+LEVEL = 0.95  # of the intervals
 
 
 @dataclass(frozen=True, order=True)
@@ -362,7 +362,7 @@ class Reviewed:
             for stratum, size in self.sizes.items():
                 counts = self.counts[stratum][:, column]
                 strata.append(Clustered(size, counts[:, 0], counts[:, 1]))
-            rates[method] = clustered_error_rate(strata, RESAMPLING)
+            rates[method] = clustered_error_rate(strata, LEVEL)
         return rates
 
 
@@ -370,7 +370,8 @@ def summary(sheet: Sheet) -> Json:
     """Summarize people's marks of two methods' readings, as THRONE's Tables 3 and 4.
 
     As in the paper, the judgements of a stratum are counted together for all models. Error rates are weighted by the
-    strata's shares of all responses; intervals resample responses. Fractions in [0, 1], NaN where undefined.
+    strata's shares of all responses; intervals leave out one response at a time. They are fractions in [0, 1], NaN
+    where undefined.
     """
     reviewed = Reviewed.of(sheet)
     marks = Counter(entry["mark"] for entry in sheet.entries if entry["annotated"] == NO)
@@ -384,7 +385,11 @@ def summary(sheet: Sheet) -> Json:
         "false_positives": false_positives,
         "unmarked": len(sheet.unmarked),
         "signature": signature(
-            "review", data=sheet.name, marks=READING, strata=len(reviewed.sizes), interval=RESAMPLING
+            "review",
+            data=sheet.name,
+            marks=READING,
+            strata=len(reviewed.sizes),
+            interval=f"{LEVEL:g},{METHOD},responses",
         ),
     }
 
@@ -412,12 +417,6 @@ def summary_report(result: Json) -> Report:
     for name, rate in result["error_rates"].items():
         lines.append(f"error rate of {name}: {with_ends(rate)}")
     lines.append(_false_positives_line(result["false_positives"]))
-    without_error = []
-    for row in result["table"]:
-        if not row["errors"]:
-            without_error.append(f"{row['methods']}, {row['stratum']}")
-    if without_error:
-        lines.append(f"No error is marked for {'; '.join(without_error)}: the interval is too narrow there.")
     lines.append(f"signature: {result['signature']}")
     return [Table("errors", header, rows, left=2), Notes(lines)]
 

@@ -24,8 +24,9 @@ from halluscope.responses.lengths import words
 from halluscope.runs import folder
 from halluscope.runs.run import Run
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.ratios import Floats, wilson
+from halluscope.stats.ratios import Floats
 from halluscope.stats.samples import FEWEST_MARKED, Marked, allot, corrected_score
+from halluscope.stats.strata import weighted_share
 from halluscope.stats.tallies import Bools, Ints, numbers
 from halluscope.studies.certificate import by_length, sealed
 from halluscope.studies.judgement import name_of
@@ -194,10 +195,11 @@ def certify(path: Path, run: Run, labelled_by: str, allow_unmarked: bool, resamp
     or another, and `labelled_by` who marked.
 
     Returns:
-        `confusion`: criterion -> the counts of pairs of verdicts; `errors`: for each criterion, overall and by group,
-        the share of equal verdicts, the bias (judge minus people), the correlation, and Cohen's kappa with squared
-        weights; `scores`: score -> the judge's value, and the corrected `value` with `low` and `high`, for all
-        responses and for the groups with enough marks; `signature`, of the run; `digest`, a checksum of all this.
+        `confusion`: criterion -> the counts of pairs of verdicts on the sheet; `errors`: for each criterion, overall
+        and by group, what the sheet says of all responses: the share of equal verdicts, the bias (judge minus people),
+        the correlation, and Cohen's kappa with squared weights; `scores`: score -> the judge's value, and the corrected
+        `value` with `low` and `high`, for all responses and for the groups with enough marks; `signature`, of the run;
+        `digest`, a checksum of all this.
     """
     sheet = read_sheet(path, allow_unmarked)
     verdicts = Verdicts(run)
@@ -213,7 +215,7 @@ def certify(path: Path, run: Run, labelled_by: str, allow_unmarked: bool, resamp
     errors: list[Json] = []
     scores: list[Json] = []
     for group in verdicts.groups():
-        errors += errors_of(group, pairs)
+        errors += errors_of(group, pairs, resampling.level)
         marked = np.count_nonzero(people.chances[group.rows])
         if group.is_all or (group.division != WORDS and marked >= FEWEST_MARKED):
             scores += scores_of(group, verdicts, people, resampling)
@@ -304,11 +306,16 @@ class Pairs:
     rows: Ints
     judge: Floats
     people: Floats
+    weights: Floats  # how many rows each stands for: 1 / the chance that its row was drawn
 
     def among(self, rows: Bools) -> "Pairs":
         """Return the pairs of some rows."""
         is_among = rows[self.rows]
-        return Pairs(self.rows[is_among], self.judge[is_among], self.people[is_among])
+        return Pairs(self.rows[is_among], self.judge[is_among], self.people[is_among], self.weights[is_among])
+
+    def mean(self, values: Floats) -> float:
+        """Return the mean of values [pairs] over all rows, of which the marked ones are a sample."""
+        return float(np.average(values, weights=self.weights))
 
 
 def pairs_of(verdicts: Verdicts, people: People) -> dict[str, Pairs]:
@@ -322,8 +329,9 @@ def pairs_of(verdicts: Verdicts, people: People) -> dict[str, Pairs]:
             lines.setdefault(criterion, []).append((row, min(by_judge[name], LARGEST_SCALE), value))
     pairs = {}
     for name, of_criterion in lines.items():
-        rows, judged, marked = np.array(of_criterion).T
-        pairs[name] = Pairs(rows.astype(np.int64), judged, marked)
+        row_numbers, judged, marked = np.array(of_criterion).T
+        rows = row_numbers.astype(np.int64)
+        pairs[name] = Pairs(rows, judged, marked, weights=1 / people.chances[rows])
     return pairs
 
 
@@ -333,7 +341,7 @@ def confusion(pairs: Pairs) -> list[list[float]]:
     return [[judge, people, count] for (judge, people), count in sorted(counts.items())]
 
 
-def errors_of(group: Group, pairs: Mapping[str, Pairs]) -> Iterator[Json]:
+def errors_of(group: Group, pairs: Mapping[str, Pairs], level: float) -> Iterator[Json]:
     """Yield how far the judge is from people by each criterion, if enough of a group is marked."""
     fewest = IN_GROUP
     if group.is_all:
@@ -341,30 +349,34 @@ def errors_of(group: Group, pairs: Mapping[str, Pairs]) -> Iterator[Json]:
     for name, of_criterion in pairs.items():
         here = of_criterion.among(group.rows)
         if len(here.rows) >= fewest:
-            yield {"by": group.division, "group": group.name, "criterion": name, **error_of(here)}
+            errors = error_of(here, level)
+            yield {"by": group.division, "group": group.name, "criterion": name, **errors}
 
 
-def error_of(pairs: Pairs) -> dict[str, float]:
-    """Return how far the judge is from people."""
-    judge = pairs.judge
-    people = pairs.people
-    same = int((judge == people).sum())
-    low, high = wilson(same, len(judge))
+def error_of(pairs: Pairs, level: float) -> dict[str, float]:
+    """Return how far the judge is from people; the interval leaves out one marked row at a time."""
+    same = weighted_share(pairs.judge == pairs.people, pairs.weights, pairs.rows, level)
+    judge_mean = pairs.mean(pairs.judge)
+    people_mean = pairs.mean(pairs.people)
+    judge_away = pairs.judge - judge_mean
+    people_away = pairs.people - people_mean
+    judge_variance = pairs.mean(judge_away**2)
+    people_variance = pairs.mean(people_away**2)
     correlation = np.nan
-    if np.ptp(judge) and np.ptp(people):
-        correlation = float(np.corrcoef(judge, people)[0, 1])
+    if np.ptp(pairs.judge) and np.ptp(pairs.people):
+        correlation = pairs.mean(judge_away * people_away) / np.sqrt(judge_variance * people_variance)
     kappa = np.nan
-    by_chance = np.var(judge) + np.var(people) + (judge.mean() - people.mean()) ** 2
+    by_chance = judge_variance + people_variance + (judge_mean - people_mean) ** 2
     if by_chance:
-        kappa = float(1 - np.mean((judge - people) ** 2) / by_chance)
+        kappa = 1 - pairs.mean((pairs.judge - pairs.people) ** 2) / by_chance
     return {
-        "of": len(judge),
-        "same": same / len(judge),
-        "low": low,
-        "high": high,
-        "bias": float(np.mean(judge - people)),
-        "correlation": correlation,
-        "kappa": kappa,
+        "of": len(pairs.rows),
+        "same": same["value"],
+        "low": same["low"],
+        "high": same["high"],
+        "bias": judge_mean - people_mean,
+        "correlation": float(correlation),
+        "kappa": float(kappa),
     }
 
 
@@ -408,7 +420,10 @@ def report(content: Json, benchmark: Benchmark) -> Report:
         blocks.append(_confusion_table(name, counts))
     blocks.append(_errors_table(content["errors"]))
     blocks.append(_scores_table(content["scores"], benchmark))
-    lines = ["bias: the judge's verdict minus people's; kappa: Cohen's, with squared weights."]
+    lines = [
+        "same, bias, correlation and kappa are of all responses: a marked one stands for 1 / its chance to be drawn.",
+        "bias: the judge's verdict minus people's; kappa: Cohen's, with squared weights.",
+    ]
     if content["marked"] < FEWEST_MARKED:
         lines.append(f"Scores are corrected from {FEWEST_MARKED} marked responses on; mark more.")
     if content["unjudged"]:

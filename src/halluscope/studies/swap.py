@@ -13,6 +13,7 @@ from halluscope.benchmark import LOWER, Benchmark
 from halluscope.errors import RunError
 from halluscope.reporting.printed import Printed
 from halluscope.reporting.tables import Cell, Notes, Report, Table, Values, estimate, plain
+from halluscope.runs import folder
 from halluscope.runs.comparing import (
     OUTCOMES,
     Compared,
@@ -29,7 +30,9 @@ from halluscope.runs.run import Run, benchmark_of
 from halluscope.sanitize import short_repr
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.intervals import LeftOut
-from halluscope.stats.ratios import Floats, kappa, wilson
+from halluscope.stats.ratios import Floats, kappa
+from halluscope.stats.strata import share_by_cluster
+from halluscope.stats.tallies import Bools, Ints, numbers
 
 # The most values that a row's score may have for a kappa: verdicts and ratings have few, shares have many
 MOST_VALUES = 10
@@ -55,7 +58,7 @@ def swap(first: str | Path, second: str | Path, scores: Sequence[str], resamplin
 
     Returns:
         `rows`; `agreement`, for each LVLM and each score of a row the share `same` of the rows in which both judges
-        give the same, with Wilson's interval, and Cohen's `kappa`; `scores`, each LVLM's score by both judges, and the
+        give the same, with an interval, and Cohen's `kappa`; `scores`, each LVLM's score by both judges, and the
         difference with a paired interval; `ranks`, for two LVLMs or more with a defined score, each one's rank by both
         judges, and Kendall's tau with an interval; `judges`, what differs in the two judges' signatures; `unlike_rows`,
         for each LVLM the scores that are not of the same rows by both judges, for lack of verdicts, and of how many.
@@ -66,7 +69,7 @@ def swap(first: str | Path, second: str | Path, scores: Sequence[str], resamplin
     benchmark = benchmark_of(runs)
     agreement = []
     for name, pair in pairs.items():
-        for row in agreement_of(benchmark, pair):
+        for row in agreement_of(benchmark, pair, resampling.level):
             agreement.append({"model": name, **row})
     differences = []
     ranks = []
@@ -148,25 +151,31 @@ def score_of(compared: Compared) -> dict[str, Any]:
     }
 
 
-def agreement_of(benchmark: Benchmark, pair: Both) -> Iterator[dict[str, Any]]:
+def agreement_of(benchmark: Benchmark, pair: Both, level: float) -> Iterator[dict[str, Any]]:
     """Yield how often rows have the same value, for each score of a row; for lists of classes, of all mentions."""
+    cluster = numbers([item.image or item.id for item in folder.view(pair.first.run)])
     for name in benchmark.means:
         by_first = values_of(pair.first, name)
         by_second = values_of(pair.second, name)
         is_known = ~(np.isnan(by_first) | np.isnan(by_second))
-        by_first = by_first[is_known]
-        by_second = by_second[is_known]
+        same = is_known & (by_first == by_second)
         likeness = np.nan
-        if len(np.unique(np.concatenate([by_first, by_second]))) <= MOST_VALUES:
-            likeness = kappa(by_first, by_second)
-        if len(by_first):
-            yield share_of(name, int((by_first == by_second).sum()), len(by_first), likeness)
+        if len(np.unique(np.concatenate([by_first[is_known], by_second[is_known]]))) <= MOST_VALUES:
+            likeness = kappa(by_first[is_known], by_second[is_known])
+        if is_known.any():
+            agreed = share_of(same, is_known, cluster, level)
+            yield {"score": name, **agreed, "kappa": likeness}
     mentions = mentions_of(pair.first.run.found)
     mentions_by_second = mentions_of(pair.second.run.found)
     if mentions is not None and mentions_by_second is not None:
-        total = len(mentions | mentions_by_second)
-        if total:
-            yield share_of("mentions", len(mentions & mentions_by_second), total, np.nan)
+        both = []
+        either = []
+        for by_first_judge, by_second_judge in zip(mentions, mentions_by_second, strict=True):
+            both.append(len(by_first_judge & by_second_judge))
+            either.append(len(by_first_judge | by_second_judge))
+        if any(either):
+            agreed = share_of(np.array(both), np.array(either), cluster, level)
+            yield {"score": "mentions", **agreed, "kappa": np.nan}
 
 
 def values_of(part: Rescored, score: str) -> Floats:
@@ -174,21 +183,20 @@ def values_of(part: Rescored, score: str) -> Floats:
     return np.array([row.get(score) for row in part.run.found], dtype=np.float64)
 
 
-def mentions_of(rows: Sequence[Values]) -> set[tuple[int, str]] | None:
+def mentions_of(rows: Sequence[Values]) -> list[set[str]] | None:
     """Return the classes that each row mentions; None if rows do not say it."""
-    mentions = set()
-    for number, row in enumerate(rows):
+    mentions = []
+    for row in rows:
         if not row.keys() >= set(OUTCOMES):
             return None
-        for name in row["found"] + row["hallucinated"]:
-            mentions.add((number, name))
+        mentions.append(set(row["found"] + row["hallucinated"]))
     return mentions
 
 
-def share_of(score: str, same: int, total: int, likeness: float) -> dict[str, Any]:
-    """Return in how many rows both judges give the same."""
-    low, high = wilson(same, total)
-    return {"score": score, "of": total, "same": same / total, "low": low, "high": high, "kappa": likeness}
+def share_of(same: Bools | Ints, of: Bools | Ints, cluster: Ints, level: float) -> dict[str, Any]:
+    """Return in how many of some things [rows] both judges give the same."""
+    share = share_by_cluster(np.bincount(cluster, weights=same), np.bincount(cluster, weights=of), level)
+    return {"of": int(of.sum()), "same": share["value"], "low": share["low"], "high": share["high"]}
 
 
 def with_score(pairs: Pairs, score: str) -> Pairs:

@@ -1,6 +1,6 @@
 """From shares to scores: by AMBER's formulas, and as the authors' script and lmms-eval compute them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -27,23 +27,21 @@ BENEATH_F_OF_EXISTENCE = 0.001
 
 def score(convention: str, shares: Mapping[str, Share]) -> dict[str, Floats]:
     """Return the scores by a convention; those over all questions are NaN if a dimension has no question."""
-    scores = by_convention(convention, shares, rounded)
+    scores = by_convention(convention, shares)
     is_whole = np.all([shares[f"accuracy/{name}"].whole > 0 for name in THREE], axis=0)
     for name in OF_ANSWERS:
         scores[name] = np.where(is_whole, scores[name], np.nan)
     return with_means(scores)
 
 
-def score_smoothly(convention: str, shares: Mapping[str, Share]) -> dict[str, Floats]:
-    """Return the scores by a convention, not rounded: what an image adds must not be lost in the rounding."""
-    return with_means(by_convention(convention, shares, np.asarray))
+def score_exactly(shares: Mapping[str, Share]) -> dict[str, Floats]:
+    """Return the exact scores, also those over all questions where a dimension has none."""
+    return with_means(exact(shares))
 
 
-def by_convention(
-    convention: str, shares: Mapping[str, Share], printed: Callable[[Floats], Floats]
-) -> dict[str, Floats]:
+def by_convention(convention: str, shares: Mapping[str, Share]) -> dict[str, Floats]:
     if convention == OFFICIAL:
-        return official(shares, printed)
+        return official(shares)
     if convention == LMMS_EVAL:
         return lmms_eval(shares)
     return exact(shares)
@@ -59,28 +57,28 @@ def exact(shares: Mapping[str, Share]) -> dict[str, Floats]:
     return scores
 
 
-def official(shares: Mapping[str, Share], printed: Callable[[Floats], Floats]) -> dict[str, Floats]:
+def official(shares: Mapping[str, Share]) -> dict[str, Floats]:
     """Return scores as the authors' script prints them: to 0.1 %, 0 where a denominator is 0, F from rounded scores.
 
     The script starts each denominator at 0.001 (those of attributes are sums of three), and adds a little to that of F,
     so that it never divides by 0. A score without any row is NaN here; the script does not print it. It prints no yes
-    ratio, and no share of unreadable responses. `printed` rounds shares.
+    ratio, and no share of unreadable responses.
     """
     scores = {}
     for name, share in shares.items():
         start = EPSILON
         if name.endswith("/attribute"):
             start = 3 * EPSILON
-        scores[name] = printed(share.part / (share.whole + start))
+        scores[name] = rounded(share.part / (share.whole + start))
     hal = shares["hal"]
-    scores["hal"] = printed(1 - (hal.whole - hal.part) / (hal.whole + EPSILON))
+    scores["hal"] = rounded(1 - (hal.whole - hal.part) / (hal.whole + EPSILON))
     for end in GROUPS:
         precision = scores[f"precision{end}"]
         recall = scores[f"recall{end}"]
         beneath = BENEATH_F
         if end == "/existence":
             beneath = BENEATH_F_OF_EXISTENCE
-        scores[f"f1{end}"] = printed(2 * precision * recall / (precision + recall + beneath))
+        scores[f"f1{end}"] = rounded(2 * precision * recall / (precision + recall + beneath))
     for name in OF_DESCRIPTIONS:
         scores[name] = np.where(hal.whole > 0, scores[name], np.nan)
     for end in GROUPS:

@@ -4,9 +4,10 @@ No model is asked: a description's nouns are compared with annotated words, and 
 a named rule.
 """
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,9 @@ from halluscope.validation import paired
 # The columns of the table of rows that one of the two tasks fills; None in rows of the other
 COLUMNS_OF_DESCRIPTIONS = ("mentions", "places", "hallucinated", "missed", "imagined", "hal")
 COLUMNS_OF_ANSWERS = ("answer", "said", "accuracy", "unreadable")
+
+# Why a score has no interval where the exact one is undefined
+OF_NOTHING = "It is a share of nothing, which is 0 by this convention."
 
 
 def check_reader(reader: Any) -> str:
@@ -292,16 +296,20 @@ class.
     ) -> dict[str, LeftOut]:
         """Return the scores without each image.
 
-        Rounding would hide what one image adds, so this is taken from scores that are not rounded.
+        They are taken from exact scores: rounding would hide what one image adds, and with the script's denominators,
+        which are never 0, each image would seem to count.
         """
 
-        def score_smoothly(sums: Counts) -> Scores:
-            return conventions.score_smoothly(options.convention, counting.shares_of(sums))
+        def score_exactly(sums: Counts) -> Scores:
+            return conventions.score_exactly(counting.shares_of(sums))
 
-        left_out = leave_out(score_smoothly, total, counts.blocks())
+        left_out = leave_out(score_exactly, total, counts.blocks())
         scores = {}
         for name, values in self.score(rows, total, options).items():
-            scores[name] = shifted(left_out[name], float(values[0]))
+            exact = left_out[name]
+            scores[name] = shifted(exact, float(values[0]))
+            if math.isnan(exact.value):
+                scores[name] = replace(scores[name], refused=OF_NOTHING)
         return scores
 
     # What else a result holds

@@ -37,6 +37,7 @@ from halluscope.stats.ratios import Floats
 from halluscope.validation import paired, warn_of_a_part
 
 HEADLINE = ("aAcc", "qAcc", "fAcc")
+OVERALL = "overall"  # their mean
 
 
 class HallusionBench(Judged):
@@ -74,7 +75,7 @@ image (visual illusion)?
                 Column("aAcc", "aAcc"),
                 Column("fAcc", "fAcc"),
                 Column("qAcc", "qAcc"),
-                Column("overall", "Overall"),
+                Column(OVERALL, "Overall"),
             ),
         )
     }
@@ -99,7 +100,7 @@ image (visual illusion)?
         "questions": Score(),
         "images": Score(),
         "uncertain": Score(),
-        "overall": Score("higher"),
+        OVERALL: Score("higher"),
         "pairs": Score(),
         "figures": Score(),
         "sets": Score(),
@@ -188,13 +189,18 @@ image (visual illusion)?
         names += [name for name in by_repeat if name not in self.scores]
         return Tables({name: np.stack(by_repeat[name], axis=1) for name in names})
 
+    def by_repeat(self, sums: Counts) -> Scores:
+        """Return also `overall`, the mean of the headline's scores."""
+        scores = super().by_repeat(sums)
+        scores[OVERALL] = np.mean([scores[name] for name in HEADLINE], axis=0)
+        return scores
+
     # What else a result holds
 
     def facts(
         self, rows: Scored, readings: Judgement, total: Counts, options: HallusionBenchOptions
     ) -> dict[str, Any]:
-        facts: dict[str, Any] = {"overall": overall_of(self.score(rows, total, options))}
-        facts["unread"] = readings.unread
+        facts: dict[str, Any] = {"unread": readings.unread}
         facts["uncertain"] = readings.uncertain
         facts["questions"] = len(rows)
         facts["pairs"] = len({row.pair for row in rows})
@@ -235,11 +241,6 @@ image (visual illusion)?
 
 
 METRIC = HallusionBench()
-
-
-def overall_of(scores: Scores) -> float:
-    """Return the mean of the headline's scores."""
-    return float(np.mean([scores[name][0] for name in HEADLINE]))
 
 
 def digest_of(rows: Scored, readings: Judgement) -> str:

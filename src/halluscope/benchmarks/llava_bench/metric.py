@@ -4,6 +4,7 @@ A judge reads what people wrote about the image, and rates GPT-4's answer and th
 the sum of the responses' ratings in percent of the sum of GPT-4's.
 """
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -132,7 +133,8 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
     }
     ranges = {
         MEAN_WORDS: AMOUNT,
-        SCORE: AMOUNT,  # a response may be rated above GPT-4's answer
+        # a response may be rated above GPT-4's answer; a point more adds at least 10 to the score of its question
+        SCORE: Range(0, math.inf, event=100 / HIGHEST),
         MODEL_MEAN: Range(0, HIGHEST),
         REFERENCE_MEAN: Range(0, HIGHEST),
     }

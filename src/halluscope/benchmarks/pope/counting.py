@@ -86,15 +86,15 @@ def precision_recall(answers: Floats, convention: Convention) -> tuple[Floats, F
 
 def class_refusals(answers: Floats, convention: Convention) -> dict[str, str]:
     """Say which means over the classes of counts [classes, labels, readings] have no interval: score -> reason."""
-    in_use = answers[answers.any(axis=(1, 2))]
-    precision, recall = precision_recall(in_use, convention)
+    classes = len(answers)
+    precision, recall = precision_recall(answers, convention)
     no_precision = np.isnan(precision)
     no_recall = np.isnan(recall)
     no_f = no_precision | no_recall
-    refusal_of_f = refusal(int(no_f.sum()), len(in_use), "a precision or a recall")
+    refusal_of_f = refusal(int(no_f.sum()), classes, "a precision or a recall")
     return {
-        "precision_cls": refusal(int(no_precision.sum()), len(in_use), "a precision"),
-        "recall_cls": refusal(int(no_recall.sum()), len(in_use), "a recall"),
+        "precision_cls": refusal(int(no_precision.sum()), classes, "a precision"),
+        "recall_cls": refusal(int(no_recall.sum()), classes, "a recall"),
         "f1_cls": refusal_of_f,
         "f0.5_cls": refusal_of_f,
     }

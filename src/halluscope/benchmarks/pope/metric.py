@@ -202,7 +202,12 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
         "yes_ratio": Score(is_mean=True),
         "unparsed": Score("lower", is_mean=True),
     }
-    extra_numbers = {"f1_mean": Score("higher"), "undefined_classes": Score(), "rows": Score()}
+    extra_numbers = {
+        "accuracy_mean": Score("higher"),
+        "f1_mean": Score("higher"),
+        "undefined_classes": Score(),
+        "rows": Score(),
+    }
     items = "per_question"
     max_new_tokens = 64
     prompts = {"short": "{question}\nAnswer the question using a single word or phrase."}
@@ -284,12 +289,15 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
         scores = scores_of(answers.sum(axis=1), options.counting, has_classes)
         if rows.sampling is None:
             return scores
+        accuracy = []
         f1 = []
         for number, sampling in enumerate(rows.samplings.names):
             part = scores_of(answers[:, number], options.counting, has_classes)
+            accuracy.append(part["accuracy"])
             f1.append(part["f1"])
             for name, values in part.items():
                 scores[f"{name}/{sampling}"] = values
+        scores["accuracy_mean"] = np.mean(accuracy, axis=0)
         scores["f1_mean"] = np.mean(f1, axis=0)
         return scores
 
@@ -348,12 +356,16 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
         return "rows" if rows.image_ids is None else "images"
 
     def _tables(self, rows: Questions, total: Counts) -> dict[str, Floats]:
-        """Return the counts [classes, labels, readings] of all rows and each sampling, by the ends of their names."""
+        """Return the counts [classes, labels, readings] of all rows and each sampling, by the ends of their names.
+
+        The classes are those that the questions of the sampling are about.
+        """
         answers = total[COUNTS][0]
         tables = {"": answers.sum(axis=0)}
         if rows.sampling is not None:
             for number, sampling in enumerate(rows.samplings.names):
-                tables[f"/{sampling}"] = answers[number]
+                is_asked = answers[number].any(axis=(1, 2))
+                tables[f"/{sampling}"] = answers[number, is_asked]
         return tables
 
     def _classes(self, rows: Questions, total: Counts, options: PopeOptions) -> dict[Any, dict[str, Any]]:
@@ -435,8 +447,9 @@ def compute(
         end; `signature`; and on request `interval`, `classes` and `per_question`.
         With `objects` also `precision_cls recall_cls f1_cls f0.5_cls`, where F is that of the two averages, and
         `undefined_classes`, the number of classes without a precision or a recall.
-        With `sampling` also the same scores of each sampling, such as `accuracy/random`, and `f1_mean`, the mean of
-        the samplings' F1.
+        With `sampling` also the same scores of each sampling, such as `accuracy/random`, and `accuracy_mean` and
+        `f1_mean`, the means of the samplings' accuracies and F1 (with samplings of unequal sizes, `accuracy` is another
+        number).
         With `corrected` also `corrected`, the result by the corrected answers (without `per_question`), with a
         signature of its own, and `difference`, for each of the first seven scores its value by the corrected answers
         minus its value by `references`.

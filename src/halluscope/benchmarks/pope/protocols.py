@@ -28,9 +28,9 @@ LLAVA = OFFICIAL.but(
     "llava",
     by="LLaVA's eval_pope.py, and papers that compare with it",
     prompt="{question}\nAnswer the question using a single word or phrase.",  # its llava_pope_test.jsonl
-    scores=("f1",),
-    called={"f1": "f1_mean"},
-    counting=Way("F1 of each sampling, then the mean of the three", USUAL),
+    scores=("accuracy", "f1"),
+    called={"accuracy": "accuracy_mean", "f1": "f1_mean"},
+    counting=Way("accuracy and F1 of each sampling, then the mean of the three", USUAL),
 )
 LMMS_EVAL = OFFICIAL.but(
     "lmms-eval",
