@@ -35,6 +35,7 @@ from halluscope.benchmarks.hallusionbench.reading import (
 from halluscope.judging.options import ASKING
 from halluscope.judging.verdicts import NOBODY
 from halluscope.options import check_effect, usual_values
+from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.tallies import Bools, Ints
 
 
@@ -222,6 +223,7 @@ class Judging:
             return None
         answers = self.reader.read(self.texts, self.scored.questions)
         warn_if_ours_differs(self.reader, answers, self.texts, self.scored.questions, self.layout)
+        warn_if_shuffled((answers == YES)[:, np.newaxis], self.layout.yes[:, np.newaxis])
         return answers[np.newaxis]
 
     def codes(self, kind: str, answers: Ints | None, needed: Bools) -> Ints:
