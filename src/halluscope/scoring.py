@@ -16,7 +16,7 @@ from halluscope import registry
 from halluscope.benchmark import QUESTION as QUESTION_OF_ROW
 from halluscope.benchmark import SIGNATURE, Benchmark, Dataset
 from halluscope.building import spec
-from halluscope.building.build_info import STATS, read_stats
+from halluscope.building.build_info import STATS, changed_shards, read_stats
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import LimitExceeded, MissingExtra
 from halluscope.inspection.inspecting import VERDICTS, inspect
@@ -127,8 +127,10 @@ def prepare(
         files = reading.read(responses, _reading(benchmark, matching))
     rows = module.load(dataset, **taken(module.load, options))
     identity = _identity(benchmark, options, matching)
-    origin = _origin(benchmark, dataset, options)
     built = list(_built(dataset))
+    origin = _origin(benchmark, dataset, options)
+    if _warn_of_changes(dataset):
+        origin = OTHER_FILE
     ready = []
     for number, (source, file) in enumerate(zip(responses, files, strict=True)):
         with _inspecting(source):
@@ -360,6 +362,25 @@ def _built(dataset: Sequence[str]) -> Iterator[dict[str, Any]]:
             "config": config,
             "rows": rows,
         }
+
+
+def _warn_of_changes(dataset: Sequence[str]) -> bool:
+    """Warn of files of a build that were changed since, and return whether there are any."""
+    is_changed = False
+    for written in dataset:
+        folder = Source.of(written).path
+        try:
+            changed = changed_shards(folder, read_stats(folder / STATS)["tables"])
+        except (ValueError, OSError):
+            continue
+        if changed:
+            is_changed = True
+            warnings.warn(
+                f"{folder}: {', '.join(changed)} is not the file that `halluscope build` wrote here, so the rows may "
+                "not be the benchmark's. Build the dataset again, unless you mean to score changed rows.",
+                stacklevel=3,
+            )
+    return is_changed
 
 
 # What a user should know of how responses were matched

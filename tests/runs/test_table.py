@@ -172,6 +172,20 @@ def test_doubts_stay_with_a_run(datasets, tmp_path):
     assert list(halluscope.verify(ours)[str(ours)]) == []
 
 
+def test_a_build_that_was_changed_is_told(datasets, tmp_path):
+    import pandas
+
+    built = pope(datasets, tmp_path / "built", "ours", "Yes")
+    (file,) = Path(datasets["pope"].removesuffix(":coco")).glob("data/coco/*.parquet")
+    rows = pandas.read_parquet(file)
+    rows["answer"] = "yes"
+    rows.to_parquet(file)
+    with pytest.warns(UserWarning, match="is not the file that `halluscope build` wrote here"):
+        changed = pope(datasets, tmp_path / "changed", "ours", "Yes")
+    origins = [json.loads((run / "scores.json").read_text())["origin"] for run in (built, changed)]
+    assert origins == ["subset", "other file"]
+
+
 def test_captions_without_their_last_sentence_do_not_stand_beside_whole_ones(tmp_path):
     runs = []
     (tmp_path / "dataset.json").write_text(json.dumps([{"image_id": 1, "objects": ["dog"]}]))
