@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from halluscope import options as declarations
 from halluscope.benchmark import IDS, Benchmark
 from halluscope.options import Option, check_values, option
+from halluscope.responses.odd_texts import warn_of_notes
 from halluscope.responses.thoughts import REMOVED, THOUGHTS, choice, spoken
 from halluscope.signature import form_of, signature
 from halluscope.stats.bootstrap import METHOD, check_level, resamples_option
@@ -128,6 +129,7 @@ class Metric(Benchmark):
     def evaluate(self, predictions: Sequence[str], rows: Any, options: Any) -> Result:
         """Score responses to rows, both in one order."""
         heard = spoken(predictions, options.thoughts, self.reads_empty_as(options))
+        warn_of_notes(heard.texts)
         readings = self.read(heard.texts, rows, options)
         counts = self.count(rows, readings, options)
         total = counts.total()

@@ -2,6 +2,7 @@
 
 import gc
 import math
+import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -15,7 +16,7 @@ from halluscope import registry
 from halluscope.benchmark import QUESTION as QUESTION_OF_ROW
 from halluscope.benchmark import SIGNATURE, Benchmark, Dataset
 from halluscope.building import spec
-from halluscope.building.build_info import STATS, read_stats
+from halluscope.building.build_info import STATS, changed_shards, read_stats
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import LimitExceeded, MissingExtra
 from halluscope.inspection.inspecting import VERDICTS, Inspection, inspect
@@ -64,6 +65,7 @@ class Ready(NamedTuple):
 
     matched: Matched[Any]  # responses and rows
     inputs: Mapping[str, Any]  # the arguments of the metric that come from the rows
+    notes: Sequence[str] = ()  # the warnings that were given when the inputs were read
 
 
 # Responses and their rows
@@ -128,14 +130,19 @@ def prepare(
         files = reading.read(responses, _reading(benchmark, matching))
     rows = module.load(dataset, **taken(module.load, options))
     identity = _identity(benchmark, options, matching)
-    origin = _origin(benchmark, dataset, options)
     built = list(_built(dataset))
+    origin = _origin(benchmark, dataset, options)
+    if _warn_of_changes(dataset):
+        origin = OTHER_FILE
     ready = []
     for number, (source, file) in enumerate(zip(responses, files, strict=True)):
         with explained(source):
             matched = match(file, rows, identity)._replace(origin=origin, built=built)
         _check_prompts(benchmark, matched)
-        ready.append(_ready(benchmark, matched, options, number, len(responses)))
+        notes: list[str] = []
+        with noting(notes):
+            of_model = _ready(benchmark, matched, options, number, len(responses))
+        ready.append(of_model._replace(notes=notes))
     return ready
 
 
@@ -247,6 +254,30 @@ def _ready(
     return Ready(matched, function(matched.rows, **arguments))
 
 
+@contextmanager
+def noting(notes: list[str]) -> Iterator[None]:
+    """Note each warning in a `with` block once, and show it as the user's filters have it."""
+    with warnings.catch_warnings():
+        filters = list(warnings.filters)
+        show = warnings.showwarning
+
+        def note(
+            message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any
+        ) -> None:
+            if category is UserWarning:
+                if str(message) in notes:
+                    return
+                notes.append(str(message))
+            with warnings.catch_warnings():
+                warnings.filters[:] = filters  # type: ignore[index]
+                warnings.showwarning = show
+                warnings.warn_explicit(message, category, filename, lineno)
+
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = note  # type: ignore[assignment]
+        yield
+
+
 def among(
     benchmark: Benchmark,
     ready: Ready,
@@ -353,6 +384,25 @@ def _built(dataset: Sequence[str]) -> Iterator[dict[str, Any]]:
         }
 
 
+def _warn_of_changes(dataset: Sequence[str]) -> bool:
+    """Warn of files of a build that were changed since, and return whether there are any."""
+    is_changed = False
+    for written in dataset:
+        folder = Source.of(written).path
+        try:
+            changed = changed_shards(folder, read_stats(folder / STATS)["tables"])
+        except (ValueError, OSError):
+            continue
+        if changed:
+            is_changed = True
+            warnings.warn(
+                f"{folder}: {', '.join(changed)} is not the file that `halluscope build` wrote here, so the rows may "
+                "not be the benchmark's. Build the dataset again, unless you mean to score changed rows.",
+                stacklevel=3,
+            )
+    return is_changed
+
+
 # What a user should know of how responses were matched
 
 
@@ -374,30 +424,13 @@ def remark(benchmark: Benchmark, ready: Ready) -> str:
 
 def _remarks(benchmark: Benchmark, ready: Ready) -> Iterator[str]:
     matched = ready.matched
-    also = registry.first_dataset(benchmark).also
-    is_part = len(matched.rows) < matched.of  # so rows that are left out may ask the same questions
-    if matched.by.endswith(ORDER):
-        yield f"the responses have no id that tells them apart, so they are matched by their {ORDER}"
-    elif matched.by.startswith(ORDER) and is_part:
-        yield "the responses state no image, so they are matched by their questions, in the dataset's order"
-    yield from matched.column_remarks
+    yield from doubts(benchmark, ready)
     if matched.without_response:
         yield f"{matched.without_response:,} rows without a response are left out"
     if matched.labels:
         yield f"they are {AS_YES_NO.format(' and '.join(matched.labels))}"
-    if matched.by == STATED_ROWS:
-        yield (
-            "the responses are about other rows than the dataset's, and are scored by the objects and labels they state"
-        )
-    if also and not matched.checked:
-        yield (
-            "they state neither question nor image, and other files have the same ids: give them a column question "
-            "or image, and it is checked that they are about this dataset"
-        )
     if len(matched.rows) < matched.of:
         yield part_of(benchmark, len(matched.rows), matched.of)
-    for column, values in also.items():
-        yield from _doubts(matched, column, values)
     if matched.left_out:
         yield f"{matched.left_out:,} responses about other rows are left out"
     if matched.repeats:
@@ -413,7 +446,30 @@ def _remarks(benchmark: Benchmark, ready: Ready) -> Iterator[str]:
         yield f"{empty:,} responses are empty"
 
 
-def _doubts(matched: Matched[Any], column: str, values: Sequence[str]) -> Iterator[str]:
+def doubts(benchmark: Benchmark, ready: Ready) -> Iterator[str]:
+    """Say what a user should know of how responses were matched, besides what a result counts (`compute`)."""
+    matched = ready.matched
+    also = registry.first_dataset(benchmark).also
+    is_part = len(matched.rows) < matched.of  # so rows that are left out may ask the same questions
+    if matched.by.endswith(ORDER):
+        yield f"the responses have no id that tells them apart, so they are matched by their {ORDER}"
+    elif matched.by.startswith(ORDER) and is_part:
+        yield "the responses state no image, so they are matched by their questions, in the dataset's order"
+    yield from matched.column_remarks
+    if matched.by == STATED_ROWS:
+        yield (
+            "the responses are about other rows than the dataset's, and are scored by the objects and labels they state"
+        )
+    if also and not matched.checked:
+        yield (
+            "they state neither question nor image, and other files have the same ids: give them a column question "
+            "or image, and it is checked that they are about this dataset"
+        )
+    for column, values in also.items():
+        yield from _other_part(matched, column, values)
+
+
+def _other_part(matched: Matched[Any], column: str, values: Sequence[str]) -> Iterator[str]:
     """Ask whether it is the right dataset, if a file's name says another value of a column than all of its rows."""
     value_of_name = only_one_in(matched.name, values)
     in_rows = {getattr(row, column) for row in matched.rows}

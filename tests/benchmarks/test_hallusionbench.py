@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 from collections import defaultdict
 from itertools import product
 from pathlib import Path
@@ -122,6 +123,16 @@ def test_simple_models_have_the_scores_of_arithmetic(real):
 
 
 # The metric, against a plain count
+
+
+def test_responses_in_reverse_order_are_told(real):
+    right = ["Yes." if row["gt_answer"] == "1" else "No." for row in real]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compute(right, real)
+        compute(["Yes."] * len(real), real)
+    with pytest.warns(UserWarning, match="clearly better in another order"):
+        compute(right[::-1], real)
 
 
 def of_category(references, correctness, category):

@@ -297,6 +297,28 @@ def test_a_folder_of_text_files_is_no_dataset():
         halluscope.score("mme", UPSTREAM / "LaVIN", UPSTREAM / "LaVIN")
 
 
+def test_rows_as_lmms_eval_publishes_them(tmp_path):
+    import pandas
+
+    rows = rows_about("existence", "1.jpg", "2.jpg") + rows_about("code_reasoning", "0007.png")
+    published_rows = []
+    for row, folder in zip(rows, ("", "", "images/", "images/", "", ""), strict=True):
+        name = row["file_name"].replace("/", f"/{folder}")
+        asked = {
+            "question_id": name,
+            "image": {"bytes": b"PNG", "path": None},
+            "question": row["question"] + ASKED,
+        }
+        published_rows.append(asked | {"answer": row["answer"].title(), "category": row["subtask"]})
+    pandas.DataFrame(published_rows).to_parquet(tmp_path / "test-00000-of-00001.parquet")
+    mine = [{"image": row["file_name"], "question": row["question"], "text": row["answer"]} for row in rows]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    result = halluscope.score("mme", mine[::-1], tmp_path / "test-00000-of-00001.parquet", bootstrap=0)
+    of_rows = halluscope.score("mme", mine[::-1], tmp_path / "rows.jsonl", bootstrap=0)
+    assert result["signature"] == of_rows["signature"]
+    assert result["accuracy"] == compute(["Yes", "No"] * 3, published_rows)["accuracy"] == 1
+
+
 @needs_upstream
 def test_every_source_builds_the_same_dataset(tmp_path):
     from PIL import Image

@@ -62,7 +62,28 @@ FORMS = {
         "image_id": {str(row): n for row, n in enumerate(CAPTIONS)},
         "caption": {str(row): c for row, c in enumerate(CAPTIONS.values())},
     },
+    "one column of pandas": {"llava": CAPTIONS},
 }
+
+
+def claude(n, text):
+    """A reply of Anthropic's API."""
+    parts = [{"type": "thinking", "thinking": "A cat?"}, {"type": "text", "text": text}]
+    return {"id": f"msg_{n}", "type": "message", "role": "assistant", "model": "m", "content": parts}
+
+
+def gemini(text):
+    """A reply of Google's API."""
+    parts = [{"text": "A cat?", "thought": True}, {"text": text[:5]}, {"text": text[5:]}]
+    return {"candidates": [{"content": {"parts": parts, "role": "model"}, "finishReason": "STOP"}]}
+
+
+def openai(text):
+    """A reply of OpenAI's newer API."""
+    message = {"type": "message", "content": [{"type": "output_text", "text": text}]}
+    return {"id": "resp_1", "object": "response", "output": [{"type": "reasoning", "summary": []}, message]}
+
+
 ROWS = {
     "other index": lambda i, n, c: {"image_path": f"images/{coco(n)}", "index": i, "prediction": c},
     "img": lambda i, n, c: {"img": coco(n), "model": "m", "gt_answer": "?", "generated_text": c},
@@ -88,6 +109,16 @@ ROWS = {
         "custom_id": n,
         "response": {"body": {"choices": [{"message": {"content": c}}]}},
     },
+    "Claude": lambda i, n, c: {"image_id": n, **claude(n, c)},
+    "Claude in a column": lambda i, n, c: {"image_id": n, "output": claude(n, c)},
+    "Claude's batch": lambda i, n, c: {
+        "custom_id": n,
+        "result": {"type": "succeeded", "message": claude(n, c)},
+    },
+    "Gemini": lambda i, n, c: {"image_id": n, **gemini(c)},
+    "Gemini in a column": lambda i, n, c: {"image_id": n, "response": gemini(c)},
+    "Gemini's batch": lambda i, n, c: {"key": n, "response": gemini(c)},
+    "OpenAI's newer API": lambda i, n, c: {"image_id": n, **openai(c)},
     "object with the text": lambda i, n, c: {"image_id": n, "output": {"text": c, "tokens": 9}},
     "capitals": lambda i, n, c: {"imageId": int(n), "modelAnswer": c},
     "boxes beside": lambda i, n, c: {
@@ -107,6 +138,26 @@ def test_captions(tmp_path, labels, form):
     content = FORMS.get(form) or [ROWS[form](i, *item) for i, item in enumerate(CAPTIONS.items())]
     result = throne(tmp_path / "captions.json", labels, content)
     assert (result["precision_all"], result["images"]) == (pytest.approx(2 / 3), 2)
+
+
+def test_an_apis_id_of_a_reply_is_no_id(pope, tmp_path):
+    replies = []
+    for number in range(18):
+        message = {"role": "assistant", "content": "yes"}
+        choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+        replies.append({"id": f"chatcmpl-{number}", "object": "chat.completion", "choices": choices})
+    file = tmp_path / "replies.jsonl"
+    file.write_text("\n".join(map(json.dumps, replies)))
+    with pytest.warns(UserWarning, match="matched by their order"):
+        assert halluscope.score("pope", str(file), pope[0], bootstrap=0)["yes_ratio"] == 1
+
+
+def test_one_of_several_columns_of_pandas(pope, tmp_path):
+    cells = {str(number): "yes" for number in range(1, 19)}
+    file = tmp_path / "models.json"
+    file.write_text(json.dumps({"llava": cells, "qwen": cells}))
+    result = halluscope.score("pope", str(file), pope[0], text_column="qwen", bootstrap=0)
+    assert result["yes_ratio"] == 1
 
 
 def test_scores_that_a_file_states(tmp_path, labels, capsys):

@@ -7,6 +7,8 @@ import warnings
 import pytest
 
 import halluscope
+from halluscope.responses import odd_texts
+from tests import small_datasets
 
 IMAGES = 40
 TEXTS = [f"A dog runs {number} miles." for number in range(IMAGES)]
@@ -166,3 +168,51 @@ def test_a_second_column_of_descriptions_where_other_rows_ask_for_yes_or_no(tmp_
         rows.append({"id": number + 1, "response": text, "response_vcd": f"A cat sleeps on sofa {number}."})
     with pytest.warns(UserWarning, match="'response_vcd' has another text in 40 of 40 rows"):
         halluscope.score("amber", rows, amber_file(tmp_path), bootstrap=0, partial=True)
+
+
+NOTES = [
+    "ERROR",
+    "Error code: 429 - {'error': {'message': 'Rate limit reached'}}",
+    "[ERROR] no reply",
+    "openai.APITimeoutError: Request timed out.",
+    "Connection error.",
+    "Traceback (most recent call last):",
+    "CUDA out of memory. Tried to allocate 2 GiB",
+    "nan",
+    "None",
+]
+
+
+@pytest.mark.parametrize("note", NOTES)
+def test_a_single_note_of_a_program_is_told(tmp_path, note):
+    """POPE's rule reads each as yes."""
+    asked = [(f"COCO_val2014_{number:012}.jpg", "dog", "yes") for number in range(IMAGES)]
+    dataset = small_datasets.pope_file(tmp_path / "random.json", asked)
+    rows = [{"response": "No."} for _ in asked]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        halluscope.score("pope", rows, str(dataset), bootstrap=0)
+    assert "a program's note" not in " ".join(str(warning.message) for warning in caught)
+    rows[1]["response"] = note
+    with pytest.warns(UserWarning, match=f"1 of {len(rows)} responses are a program's note that it has none"):
+        halluscope.score("pope", rows, str(dataset), bootstrap=0)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "None.",
+        "No error",
+        "Errors are shown.",
+        "Error messages, yes",
+        "Null Island",
+        "Terror",
+        "Nan bread",
+        "HTTP, yes",
+    ],
+)
+def test_an_answer_is_no_note(answer):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        odd_texts.warn_of_notes([answer, "Yes", "No"])
+        odd_texts.warn_of_notes(["None", "Two dogs", "A cat"])

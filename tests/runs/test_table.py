@@ -1,6 +1,7 @@
 """The table of a paper, from runs of several benchmarks."""
 
 import json
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,35 @@ def test_how_files_were_written_and_asked_is_said_below(datasets, tmp_path):
     assert "responses are labels: labels 1,0" in printed
     assert "labels not stated, asked '{question} Answer in a word.'" in printed
     assert "prompts differ" not in str(halluscope.table(runs[1]))
+
+
+def test_doubts_stay_with_a_run(datasets, tmp_path):
+    """Though the filter of warnings above hides them from who scored."""
+    ours = pope(datasets, tmp_path / "ours", "ours", "ERROR")
+    doubt = "18 of 18 responses are a program's note that it has none, such as 'ERROR'"
+    unchecked = "They state neither question nor image"
+    notes = json.loads((ours / "run.json").read_text())["notes"]
+    assert notes[0].startswith(unchecked) and notes[1].startswith(doubt)
+    assert f"  ours: {doubt}" in str(halluscope.table(ours))
+    assert f"  ours: {unchecked}" in str(halluscope.table(ours))
+    halluscope.report(ours).save(tmp_path / "page.html")
+    page = unescape((tmp_path / "page.html").read_text())
+    assert doubt in page and unchecked in page
+    assert list(halluscope.verify(ours)[str(ours)]) == []
+
+
+def test_a_build_that_was_changed_is_told(datasets, tmp_path):
+    import pandas
+
+    built = pope(datasets, tmp_path / "built", "ours", "Yes")
+    (file,) = Path(datasets["pope"].removesuffix(":coco")).glob("data/coco/*.parquet")
+    rows = pandas.read_parquet(file)
+    rows["answer"] = "yes"
+    rows.to_parquet(file)
+    with pytest.warns(UserWarning, match="is not the file that `halluscope build` wrote here"):
+        changed = pope(datasets, tmp_path / "changed", "ours", "Yes")
+    origins = [json.loads((run / "scores.json").read_text())["origin"] for run in (built, changed)]
+    assert origins == ["subset", "other file"]
 
 
 def test_captions_without_their_last_sentence_do_not_stand_beside_whole_ones(tmp_path):

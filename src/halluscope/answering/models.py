@@ -20,7 +20,17 @@ from PIL.Image import Image
 from halluscope.errors import JudgingFailed, needs
 from halluscope.files.pictures import data_uri
 from halluscope.judging.client import DOWN_AFTER, ENDPOINT, Failure
-from halluscope.judging.endpoint import EMPTY, ENDS, Endpoint, chat_of, disarmed, part_of, reply_of
+from halluscope.judging.endpoint import (
+    EMPTY,
+    ENDS,
+    LENGTH,
+    Endpoint,
+    chat_of,
+    disarmed,
+    end_of,
+    part_of,
+    reply_of,
+)
 from halluscope.judging.judge import AT_ONCE, MOST_WORKERS, check_workers
 from halluscope.judging.models import weights
 from halluscope.judging.models.language_model import placed
@@ -483,8 +493,8 @@ def _read(completion: Any) -> Response | Failure:
     usage = _usage_in(completion)
     if usage:
         columns["usage"] = usage
-    if choice["finish_reason"] == "length":
-        columns["finish_reason"] = "length"
+    if end_of(choice) == LENGTH:
+        columns["finish_reason"] = LENGTH
     if reasoning:
         columns["reasoning"] = redact(reasoning)
     return Response(text.strip(), columns)

@@ -26,6 +26,9 @@ SPEC = "spec.toml"
 # All that a build writes
 PARTS = {MANIFEST, CARD, SPEC, STATS, DATA}
 
+# Of shards up to this size, in bytes, `changed_shards` compares the sha256 too, which takes some 10 ms
+SMALL = 16 * 2**20
+
 ABOUT = (
     "What `halluscope build` wrote here. It replaces only these files, and only if they are still the same."
 )
@@ -93,6 +96,27 @@ def read_stats(file: Path) -> dict[str, Any]:
     except BuildError as error:
         raise BuildError(f"{error} Build {file.parent} again.") from error
     return stats
+
+
+def changed_shards(folder: Path, tables: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the shards that differ from what a build wrote: by their size, and, if they are small, by their sha256.
+
+    Args:
+        folder: the build.
+        tables: what its stats.json says of its tables.
+    """
+    changed = []
+    for table in tables:
+        for shard in table["shards"]:
+            if not _is_as_built(folder / shard["file"], shard):
+                changed.append(shard["file"])
+    return changed
+
+
+def _is_as_built(path: Path, shard: Mapping[str, Any]) -> bool:
+    if not path.is_file() or path.stat().st_size != shard["bytes"]:
+        return False
+    return bool(shard["bytes"] > SMALL or sha256_of(path) == shard["sha256"])
 
 
 def compare(folder: Path, tables: Sequence[Mapping[str, Any]]) -> list[Path]:

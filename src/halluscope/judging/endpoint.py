@@ -44,6 +44,25 @@ TOPS = "top_logprobs"
 EMPTY = "an empty reply"
 NO_COMPLETION = "not the JSON of a chat completion"
 
+# How a reply ended: whole, or cut off; and what servers call it
+STOP = "stop"
+LENGTH = "length"
+_ENDS = {
+    "stop": STOP,
+    "eos": STOP,
+    "eos_token": STOP,
+    "end_turn": STOP,
+    "stop_sequence": STOP,
+    "length": LENGTH,
+    "max_tokens": LENGTH,
+}
+# What another reason means, where it is not plain
+_MEANS = {
+    "None": "so whether the reply is whole is not known; another server may say so",
+    "'content_filter'": "the server's filter withheld it",
+    "'tool_calls'": "the model called a tool instead; start the server without tools",
+}
+
 _PROBE = "Reply with one word: ready"
 _RENAMED = {"max_tokens": "max_completion_tokens"}
 # Patterns of the names under which servers refuse a setting, if they may use another name than its own
@@ -203,18 +222,26 @@ def _refused_setting(request: Mapping[str, Any], reply: Failure) -> str | None:
     return None
 
 
-def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",), empty: bool = False) -> str | Failure:
+def end_of(choice: Mapping[str, Any]) -> Any:
+    """Return why a choice ended: `STOP` or `LENGTH`, or what else the server says."""
+    reason = choice.get("finish_reason")
+    return _ENDS.get(str(reason).lower(), reason)
+
+
+def reply_of(completion: Any, ends: tuple[str, ...] = (STOP,), empty: bool = False) -> str | Failure:
     """Return what a chat completion says, or a `Failure` with the reason why it says nothing."""
     if isinstance(completion, Failure):
         return completion
     try:
         choice = completion["choices"][0]
-        ended = choice.get("finish_reason")
+        ended = end_of(choice)
         reply = choice["message"].get("content")
     except (AttributeError, IndexError, KeyError, TypeError):
         return _no_completion(completion)
     if not isinstance(ended, str) or ended not in ends:
-        shown = sanitize.external_text(sanitize.short_repr(ended, 400), 40)
+        shown = sanitize.external_text(sanitize.short_repr(choice.get("finish_reason"), 400), 40)
+        if shown in _MEANS:
+            shown = f"{shown}, {_MEANS[shown]}"
         return Failure(f"finish_reason {shown}", 200)
     if isinstance(reply, list):
         reply = _text_of(reply)
@@ -261,7 +288,7 @@ def disarmed(text: str) -> str:
 # Room for a mark or white space before the word, and for a word of two tokens; more of a reply is not read
 VOTE_TOKENS = 4
 
-ENDS = ("stop", "length")  # The finish reasons of replies that count
+ENDS = (STOP, LENGTH)  # How replies that count may end
 
 TOP_LOGPROBS = 5  # How many of the most likely tokens are requested; some servers allow no more
 

@@ -46,6 +46,7 @@ class Rows(Generic[R]):
     id: ClassVar[str] = "id"
     needed: ClassVar[tuple[str, ...]]  # the columns that a dataset must have
     upstream: ClassVar[Mapping[str, str]] = {}  # our name of a column -> the authors', where they differ
+    others: ClassVar[tuple[str, ...]] = ()  # further columns that are read where others published the rows
     # a column that only the authors' file has; "" if its rows are those without an id, None if rows are never theirs
     marker: ClassVar[str | None] = None
 
@@ -56,7 +57,7 @@ class Rows(Generic[R]):
     def load(self, sources: Sequence[str]) -> list[R]:
         """Read datasets, or files of the authors, as users name them."""
         rows: list[Any] = []
-        columns = set(self.upstream.values())
+        columns = set(self.upstream.values()).union(self.others)
         for column in fields(self.row_type):
             columns.add(column.name)
         for source in sources:

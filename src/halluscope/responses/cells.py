@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from halluscope.responses.names import TEXTS
+from halluscope.responses.api_replies import text_in_object, text_in_parts
 from halluscope.responses.table import kinds
 
 # Labels that files have in place of the texts "yes" and "no"
@@ -36,34 +36,19 @@ def are_plain(cells: Sequence[Any]) -> bool:
 
 
 def text_in(cell: Any) -> str | None:
-    """Return the text in a cell, in a list of one, or in a chat completion; None if there is none."""
+    """Return the text in a cell, in a list of one, or in an API's reply; None if there is none."""
     if isinstance(cell, list | tuple) and len(cell) == 1:
         cell = cell[0]
     if isinstance(cell, Mapping):
-        cell = _text_in_object(cell)
+        cell = text_in_object(cell)
+    if isinstance(cell, list):
+        cell = text_in_parts(cell)
     if not isinstance(cell, str):
         return None
     # each pair of surrogates is a character that JSON may spell so; a lone one is replaced by U+FFFD
     if not cell.isascii() and _HALF.search(cell):
         return cell.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return cell
-
-
-def _text_in_object(cell: Mapping[str, Any]) -> Any:
-    """Return the text of an object with one, of a chat completion, or of a line of a batch's output with one."""
-    choices = cell.get("choices")
-    if choices is None and isinstance(cell.get("body"), Mapping):
-        choices = cell["body"].get("choices")
-    message: Any = cell
-    if isinstance(choices, list) and len(choices) == 1:
-        choice = choices[0]
-        message = choice.get("message") if isinstance(choice, Mapping) else None
-    if not isinstance(message, Mapping):
-        return None
-    for key in TEXTS + ("content", "generated_text"):  # the last is that of transformers' pipelines
-        if key in message:
-            return message[key]
-    return None
 
 
 def literal_list(text: str) -> list[str]:

@@ -1,11 +1,13 @@
 """Says what of the texts that are scored is hardly the LVLM's: prompts, special tokens, JSON, spelled line breaks."""
 
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 
 from halluscope.judging.thought_marks import without
 from halluscope.responses.cells import literal_list
 from halluscope.responses.column_facts import SENTENCE
+from halluscope.responses.naming import named
 from halluscope.sanitize import short_repr
 
 # The least share of the responses that are told
@@ -23,6 +25,24 @@ _SPECIAL = re.compile(
 )
 # A line break that is spelled as two signs, and no command of LaTeX
 _SPELLED = re.compile(r"\\n(?![a-z])")
+# What Python, pandas and JSON write for no value
+_NO_VALUE = ("nan", "NaN", "<NA>", "null")
+NONE = "None"
+_YES_OR_NO = re.compile(r"\W*(?:yes|no)\b", re.IGNORECASE)
+_FEW = 100  # so many texts show whether most answer yes or no
+# What a program writes where a request failed: the name of an error, or what a server or a library says
+_ERROR = re.compile(
+    r"""[\[(<*"']*(?:API )?(?:[\w.]*(?:Error|ERROR|Exception)|error)[\])>*"'.!]*(?:$|\s*[:(\[]|\s+code\b|\s+\d{3}\b)"""
+    r"|[\[(<](?:Error|ERROR|error)[\])>]"
+    r"|Traceback \(most recent call last\)|CUDA out of memory|HTTPS?ConnectionPool|HTTP \d{3}\b|<Response \[\d{3}\]>"
+    r"|(?:Request|Connection) (?:timed out|error|reset|aborted|refused)"
+    r"|Too Many Requests|Rate limit (?:reached|exceeded)"
+)
+# So many characters at the beginning of a text show whether it may be such a note, and few texts' are different
+_BEGINNING = 20
+_MAY_BE_NOTE = re.compile(
+    "err|exc|nan|null|none|<na>|trace|cuda|http|timed|conn|too m|rate|<resp", re.IGNORECASE
+)
 
 
 def remarks(texts: Sequence[str], prompts: Sequence[str]) -> list[str]:
@@ -42,6 +62,40 @@ def remarks(texts: Sequence[str], prompts: Sequence[str]) -> list[str]:
         if found and len(found) >= LEAST_SHARE * len(texts):
             told.append(f"{len(found):,} of {len(texts):,} responses {what}: {short_repr(found[0], 80)}")
     return told
+
+
+def warn_of_notes(texts: Sequence[str]) -> None:
+    """Warn of texts, be it a single one, that a program wrote where it got no response."""
+    beginnings = {text[:_BEGINNING] for text in texts}
+    suspects = {beginning for beginning in beginnings if _MAY_BE_NOTE.search(beginning)}
+    if not suspects:
+        return
+    notes = []
+    for text in texts:
+        if text[:_BEGINNING] in suspects and _is_note(text.strip(), texts):
+            notes.append(text)
+    if not notes:
+        return
+    message = (
+        f"{len(notes):,} of {len(texts):,} responses are a program's note that it has none, such as "
+        f"{short_repr(notes[0], 60)}: they are scored as texts, and a rule may read them as an answer. Ask the LVLM "
+        "again, or remove these rows and pass --partial (partial=True)."
+    )
+    warnings.warn(named(message), stacklevel=3)
+
+
+def _is_note(text: str, texts: Sequence[str]) -> bool:
+    if text == NONE:
+        return _answer_yes_or_no(texts)
+    return text in _NO_VALUE or _ERROR.match(text) is not None
+
+
+def _answer_yes_or_no(texts: Sequence[str]) -> bool:
+    """Whether most texts begin with yes or no: elsewhere "None" may be what the LVLM says."""
+    answers = 0
+    for text in texts[:_FEW]:
+        answers += _YES_OR_NO.match(text) is not None
+    return 2 * answers > len(texts[:_FEW])
 
 
 def _with_prompt(text: str, prompt: str) -> str:

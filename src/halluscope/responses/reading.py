@@ -14,7 +14,7 @@ from halluscope.options import MatchingOptions
 from halluscope.reading import tables
 from halluscope.reading.columns import alike, contradicting, plain, second_names
 from halluscope.reading.tables import Located
-from halluscope.responses import answer_lists, flat_lines, given, logs, text_column
+from halluscope.responses import answer_lists, api_replies, flat_lines, given, logs, text_column
 from halluscope.responses.cells import (
     are_plain,
     is_nothing,
@@ -332,7 +332,8 @@ def _rows_of(file: Path, options: Reading, beside: Stated, choices: tables.Choic
         if not isinstance(row, dict):
             yield where, row
             continue
-        in_columns = rows_of_columns(row)
+        row = api_replies.with_reply(row)
+        in_columns = rows_of_columns(row, options.matching.text_columns)
         if in_columns:
             for number, inner in enumerate(in_columns, 1):
                 yield f"{where}, row {number}", inner

@@ -71,11 +71,15 @@ class Rows:
 # Tables
 
 
-def rows_of_columns(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+def rows_of_columns(content: Mapping[str, Any], text_columns: Collection[str] = ()) -> list[dict[str, Any]]:
     """Return the rows of a table that an object holds; [] if it holds none.
 
     A table is written column by column, as pandas does, or as names of columns and lists of cells, as pandas ("split")
     and Weights & Biases do.
+
+    Args:
+        content: the object.
+        text_columns: the columns that the user names.
     """
     names = content.get("columns")
     lists = content.get("data")
@@ -86,7 +90,9 @@ def rows_of_columns(content: Mapping[str, Any]) -> list[dict[str, Any]]:
     first = next(iter(content.values()), None)
     if not isinstance(first, list | dict):
         return []
-    index = _index_in(content)
+    if len(content) == 1:
+        return _rows_of_column(content)
+    index = _index_in(content, text_columns)
     columns = {}
     for name, value in content.items():
         cells = _column_in(value, index)
@@ -97,7 +103,7 @@ def rows_of_columns(content: Mapping[str, Any]) -> list[dict[str, Any]]:
             name = singular
         columns[name] = cells
     lengths = {len(cells) for cells in columns.values()}
-    if len(content) < 2 or len(lengths) > 1:
+    if len(lengths) > 1:
         return []
     rows = []
     for cells in zip(*columns.values(), strict=True):
@@ -105,15 +111,34 @@ def rows_of_columns(content: Mapping[str, Any]) -> list[dict[str, Any]]:
     return _with_index(rows, index)
 
 
-def _index_in(content: Mapping[str, Any]) -> list[str]:
+def _rows_of_column(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of a table with one column, of texts by id, whose ids are no count from 0; [] for other objects.
+
+    A count from 0 is pandas' own, and says nothing but the order.
+    """
+    (name, cells), *_ = content.items()
+    if not isinstance(cells, Mapping) or len(cells) < 2:
+        return []
+    are_texts = all(isinstance(cell, str) or cell is None for cell in cells.values())
+    if not are_texts or not all(key.isdecimal() or is_image_file(key) for key in cells):
+        return []
+    if _is_count(list(cells)):
+        return [{name: cell} for cell in cells.values()]
+    return [{tables.KEY: key, name: cell} for key, cell in cells.items()]
+
+
+def _is_count(index: Sequence[str]) -> bool:
+    return all(key == str(number) for number, key in enumerate(index))
+
+
+def _index_in(content: Mapping[str, Any], text_columns: Collection[str]) -> list[str]:
     """Return the keys of the cells in a table's columns: a count, or any if a column is named as columns often are."""
     first = next(iter(content.values()))
     if not isinstance(first, dict):
         return []
     index = list(first)
-    is_count = all(key == str(number) for number, key in enumerate(index))
-    is_table = any(name in CELLS or SAYS.match(name) for name in content)
-    return index if is_count or is_table else []
+    is_table = any(name in CELLS or name in text_columns or SAYS.match(name) for name in content)
+    return index if is_table or _is_count(index) else []
 
 
 def _column_in(value: Any, index: Sequence[str]) -> Sequence[Any] | None:

@@ -47,7 +47,7 @@ from halluscope.runs.comparing import Compared, Comparison, compare
 from halluscope.runs.comparison_report import of_differences, of_parts, verdict, with_the_best
 from halluscope.runs.folder import checked, view
 from halluscope.runs.results import beside, of_results, with_best, with_choices
-from halluscope.runs.run import Run, benchmark_of
+from halluscope.runs.run import NOTES, Run, benchmark_of
 from halluscope.runs.table import table
 from halluscope.sanitize import one_line, short_repr
 from halluscope.scoring import Ready
@@ -61,6 +61,9 @@ UNCOMPARED = "Not compared"  # the fact that says why runs are not compared
 # What a result counts, and what the page says of it
 COUNTED = {
     "left_out": "{:,} responses are not about the dataset's rows, and are left out.",
+    "without_response": "{:,} rows without a response are left out.",
+    "repeats": "{:,} responses repeat an earlier one word for word, and count once.",
+    "cut_ends": "{:,} lines that are cut off are left out.",
     "other_prompts": "{:,} responses answer a prompt other than the dataset's.",
     "thoughts": "{:,} responses held thoughts, which were removed.",
     "unfinished_thoughts": "{:,} responses are a thought that never ends, and are scored as empty responses.",
@@ -296,7 +299,7 @@ def page(
     return Page(
         title=benchmark.title,
         about=" ".join(benchmark.description.split()),
-        headlines=_headlines(models, benchmark),
+        headlines=_headlines(models, benchmark, runs or {}),
         tables=_tables(benchmark, models, compared),
         figures=figures,
         runs=models,
@@ -309,7 +312,7 @@ def page(
     )
 
 
-def _headlines(models: Sequence[Shown], benchmark: Benchmark) -> list[Headline]:
+def _headlines(models: Sequence[Shown], benchmark: Benchmark, runs: Mapping[str, Run]) -> list[Headline]:
     by = principal(benchmark, [model.scores for model in models])
     headlines = []
     for model in models:
@@ -317,13 +320,18 @@ def _headlines(models: Sequence[Shown], benchmark: Benchmark) -> list[Headline]:
         interval = number.interval
         if has_few(model.scores):
             interval = "too few rows for an interval"
+        warnings = list(_warnings(benchmark, model))
+        notes: Sequence[str] = ()
+        if model.name in runs:
+            notes = runs[model.name].about.get(NOTES, ())
+        warnings += [note for note in notes if not note.startswith(tuple(warnings))]
         headline = Headline(
             name=model.name,
             score=by,
             value=str(number),
             interval=interval,
             meaning=benchmark.module("report").meaning(model.scores),
-            warnings=list(_warnings(benchmark, model)),
+            warnings=warnings,
             signature=model.scores[SIGNATURE],
         )
         headlines.append(headline)

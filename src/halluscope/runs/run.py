@@ -14,9 +14,13 @@ from halluscope.judging.cache import Record, cache_of
 from halluscope.judging.judge import KnownJudge
 from halluscope.metric import Result
 from halluscope.reporting.tables import Values
+from halluscope.sanitize import one_line
 from halluscope.scoring import Ready
 from halluscope.signature import keys_of
 from halluscope.validation import flags
+
+# What is noted of a run's doubts: sentences, each on how responses were matched or a warning when they were scored
+NOTES = "notes"
 
 # Options that say where and how judges run on this machine; they change no score, and are not written.
 HERE = ("device", "store", "progress")
@@ -82,11 +86,16 @@ def score(
         found=[],
         about=about or {},
     )
+    notes = list(ready.notes)
+    notes += [f"{doubt[:1].upper()}{doubt[1:]}." for doubt in scoring.doubts(benchmark, ready)]
     try:
-        return _computed(run, options, items)
+        with scoring.noting(notes):
+            scored = _computed(run, options, items)
     finally:
         if cache is not options.get("store"):
             cache.close()
+    notes = [note.removeprefix(f"{one_line(run.name)}: ") for note in notes]
+    return replace(scored, about=dict(scored.about) | {NOTES: notes})
 
 
 def rescore(run: Run, **options: Any) -> Run:

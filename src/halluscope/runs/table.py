@@ -17,7 +17,7 @@ from halluscope.reporting.tables import ARROWS, Cell, Notes, Number, Report, Tab
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.runs.comparing import Rescored, compare_each_two, corrected, rescored
 from halluscope.runs.folder import HOW_ASKED, check, folders
-from halluscope.runs.run import Run
+from halluscope.runs.run import NOTES, Run
 from halluscope.sanitize import one_line, short_repr, typed
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.validation import listed
@@ -399,6 +399,12 @@ def notes_on(part: Columns) -> Iterator[str]:
         yield f"  words per response: {', '.join(lengths)}"
     if other_prompts:
         yield f"  responses to other prompts than the dataset's, which may differ: {', '.join(other_prompts)}"
+    models_by_note: dict[str, list[str]] = {}
+    for model, run in part.runs.items():
+        for note in run.about.get(NOTES, ()):
+            models_by_note.setdefault(note, []).append(model)
+    for note, models in models_by_note.items():
+        yield f"  {', '.join(models)}: {note.removesuffix('.')}"
     for column in part.columns:
         undefined = []
         for model in part.runs:

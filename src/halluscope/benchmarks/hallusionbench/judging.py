@@ -30,6 +30,7 @@ from halluscope.benchmarks.hallusionbench.reading import (
     sameness_of,
     warn_if_ours_differs,
 )
+from halluscope.stats.row_order import warn_if_shuffled
 from halluscope.stats.tallies import Bools, Ints
 
 
@@ -109,6 +110,7 @@ class Judging:
         reader = self.judges.reader
         answers = reader.read(self.texts, self.scored.questions)
         warn_if_ours_differs(reader, answers, self.texts, self.scored.questions, self.layout)
+        warn_if_shuffled((answers == YES)[:, np.newaxis], self.layout.yes[:, np.newaxis])
         return answers
 
     def judge(self) -> Judgement:

@@ -80,6 +80,10 @@ class Questions(Rows[Question]):
     file = "mme_benchmark.jsonl"
     needed = ("subtask", "file_name", "question", "answer")
     upstream = {"subtask": "type"}
+    others = (
+        "question_id",
+        "category",
+    )  # the image's name and the subtask, as lmms-eval's Parquet files call them
     marker = ""
 
     def parse(self, row: Fields) -> Question:
@@ -99,7 +103,11 @@ class Questions(Rows[Question]):
         """Return a row without an id by our names: its image may stand in other folders, and end otherwise."""
         values = super().renamed(row)
         values["id"] = None
+        if "category" in row:
+            values.setdefault("subtask", row["category"])
         image = row.get("file_name", row.get("image"))
+        if not isinstance(image, str):  # the image itself
+            image = row.get("question_id")
         if isinstance(image, str):
             folder, _, name = image.replace("\\", "/").partition("/")
             subtask = values.setdefault("subtask", folder)
