@@ -7,7 +7,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from datasets import Features, Image, List, Value
+from datasets import Features, Value
 
 from halluscope.benchmarks.amber.data import KINDS, PAIR, ROWS, SIMILAR, TASKS, AmberRow
 from halluscope.benchmarks.amber.words import load_words
@@ -40,18 +40,6 @@ def counts(rows: Sequence[AmberRow]) -> dict[str, Any]:
     return numbers
 
 
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    columns = {"id": Value("int64"), "file_name": Value("string")}
-    if with_image:
-        columns["image"] = Image()
-    for name in ("prompt", "task", "dimension", "answer"):
-        columns[name] = Value("string")
-    columns["truth"] = List(Value("string"))
-    columns["hallu"] = List(Value("string"))
-    return columns
-
-
 def make(order: Order, vectors: str | None = None) -> Path:
     """Build amber; with a spaCy model, also the config `similar`, pairs of words whose vectors are alike."""
     out = order.target()
@@ -75,7 +63,7 @@ def make(order: Order, vectors: str | None = None) -> Path:
         out,
         rows,
         image_of,
-        columns=features(with_image=True),
+        columns=ROWS.features(with_image=True),
         counts=numbers,
         sources={"annotations": annotations, "queries": queries},
         others=tables_besides,

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from halluscope.benchmarks.dash_b.data import HALVES, QUESTIONS, Question
 from halluscope.building.command import Builder
@@ -24,25 +23,13 @@ def counts(rows: Sequence[Question]) -> dict[str, int]:
     }
 
 
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    from datasets import Image, Value
-
-    columns = {"question_id": Value("int64"), "file_name": Value("string")}
-    if with_image:
-        columns["image"] = Image()
-    for name in ("source", "object", "question", "answer"):
-        columns[name] = Value("string")
-    return columns
-
-
 def make(order: Order) -> Path:
     """Build dash_b."""
     out = order.target()
     sources = order.fetch_all(*HALVES)
     rows = QUESTIONS.read_lists([(half, source.path) for half, source in sources.items()])
     return order.write_rows(
-        out, rows, image_of, columns=features(with_image=True), counts=counts(rows), sources=sources
+        out, rows, image_of, columns=QUESTIONS.features(with_image=True), counts=counts(rows), sources=sources
     )
 
 

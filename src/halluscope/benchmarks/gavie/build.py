@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from halluscope.benchmarks.gavie.data import PLACE, QUESTIONS, Question, Region, region_of
 from halluscope.building.command import Builder
@@ -29,21 +28,6 @@ def counts(rows: Sequence[Question]) -> dict[str, int]:
         "images": len(regions_of_image),
         "regions": sum(regions_of_image.values()),
     }
-
-
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    from datasets import Image, List, Value
-
-    columns = {"id": Value("int64"), "image_id": Value("int64")}
-    if with_image:
-        columns["image"] = Image()
-    columns["question"] = Value("string")
-    region = {"phrase": Value("string")}
-    for name in PLACE:
-        region[name] = Value("int64")
-    columns["regions"] = List(region)
-    return columns
 
 
 def read_regions(file: Readable, images: Collection[int]) -> dict[int, list[Region]]:
@@ -109,7 +93,7 @@ def make(order: Order, regions: Path | None = None) -> Path:
         sources["regions"] = order.fetch("regions", regions, "--regions")
         rows = with_regions(rows, sources["regions"].path)
     return order.write_rows(
-        out, rows, image_of, columns=features(with_image=True), counts=counts(rows), sources=sources
+        out, rows, image_of, columns=QUESTIONS.features(with_image=True), counts=counts(rows), sources=sources
     )
 
 

@@ -32,22 +32,6 @@ def counts(rows: Sequence[Question]) -> dict[str, Any]:
     return numbers
 
 
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    from datasets import Image, Value
-
-    columns: dict[str, Any] = {"category": Value("string"), "subcategory": Value("string")}
-    for name in ("visual_input", "set_id", "figure_id", "question_id"):
-        columns[name] = Value("int64")
-    for name in ("question", "gt_answer", "gt_answer_details", "sample_note", "filename"):
-        columns[name] = Value("string")
-    if with_image:
-        columns["image"] = Image()
-    for name in ("pair", "figure", "role"):
-        columns[name] = Value("string")
-    return columns
-
-
 def make(order: Order) -> Path:
     """Build hallusionbench."""
     out = order.target()
@@ -57,7 +41,7 @@ def make(order: Order) -> Path:
         out,
         rows,
         image_of,
-        columns=features(with_image=True),
+        columns=QUESTIONS.features(with_image=True),
         counts=counts(rows),
         sources={"questions": questions},
         exact=True,  # file names such as 0_0.png occur in several subcategories: only the whole path is unique

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from halluscope.benchmarks.haloquest.data import QUESTIONS, Question, groups_of
 from halluscope.building.command import Builder
@@ -26,24 +25,9 @@ def counts(rows: Sequence[Question]) -> dict[str, int]:
     return numbers
 
 
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    from datasets import Image, List, Value
-
-    columns = {"id": Value("int64"), "file_name": Value("string")}
-    if with_image:
-        columns["image"] = Image()
-    for name in ("image_type", "type", "question"):
-        columns[name] = Value("string")
-    columns["answers"] = List(Value("string"))
-    columns["stated"] = Value("string")
-    columns["url"] = Value("string")
-    return columns
-
-
 def make(order: Order) -> Path:
     """Build haloquest."""
-    return order.build_rows(QUESTIONS.read_upstream, image_of, features, counts)
+    return order.build_rows(QUESTIONS, image_of, counts)
 
 
 def image_of(row: Question) -> str:

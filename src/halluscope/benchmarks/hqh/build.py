@@ -41,18 +41,6 @@ def counts(rows: Sequence[Question]) -> dict[str, Any]:
     return numbers
 
 
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    from datasets import Image, Value
-
-    columns: dict[str, Any] = {"id": Value("int64"), "image_id": Value("int64")}
-    if with_image:
-        columns["image"] = Image()
-    for name in ("question", "answer", "type", "level", "caption", "details"):
-        columns[name] = Value("string")
-    return columns
-
-
 def read_image_data(file: Readable) -> dict[int, ImageData]:
     """Read the authors' image_data.json: by an image's id, its caption and its annotated regions."""
     content = read_json(file)
@@ -100,7 +88,7 @@ def make(order: Order, image_data: Path | None = None) -> Path:
         sources["image_data"] = order.fetch("image_data", image_data, "--image-data")
         rows = with_image_data(rows, sources["image_data"].path)
     return order.write_rows(
-        out, rows, image_of, columns=features(with_image=True), counts=counts(rows), sources=sources
+        out, rows, image_of, columns=QUESTIONS.features(with_image=True), counts=counts(rows), sources=sources
     )
 
 

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from halluscope.benchmarks.humblebench.data import QUESTIONS, TYPES, Question
 from halluscope.building.command import Builder
@@ -20,21 +19,9 @@ def counts(rows: Sequence[Question]) -> dict[str, int]:
     return numbers
 
 
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    from datasets import Image, Value
-
-    columns = {"question_id": Value("int64"), "file_name": Value("string")}
-    if with_image:
-        columns["image"] = Image()
-    for name in ("type", "question", "label"):
-        columns[name] = Value("string")
-    return columns
-
-
 def make(order: Order) -> Path:
     """Build humblebench."""
-    return order.build_rows(QUESTIONS.read_upstream, image_of, features, counts)
+    return order.build_rows(QUESTIONS, image_of, counts)
 
 
 def image_of(row: Question) -> str | None:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from halluscope.benchmarks.llava_bench.data import CATEGORIES, QUESTIONS, Question, complete
 from halluscope.building.command import Builder
@@ -19,18 +18,6 @@ def counts(rows: Sequence[Question]) -> dict[str, int]:
     return numbers
 
 
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    from datasets import Image, Value
-
-    columns = {"id": Value("int64"), "file_name": Value("string")}
-    if with_image:
-        columns["image"] = Image()
-    for name in ("question", "category", "context", "answer"):
-        columns[name] = Value("string")
-    return columns
-
-
 def make(order: Order) -> Path:
     """Build llava_bench."""
     out = order.target()
@@ -38,7 +25,7 @@ def make(order: Order) -> Path:
     rows = QUESTIONS.read_upstream(sources["questions"].path)
     rows = complete(rows, sources["context"].path, sources["answers"].path)
     return order.write_rows(
-        out, rows, image_of, columns=features(with_image=True), counts=counts(rows), sources=sources
+        out, rows, image_of, columns=QUESTIONS.features(with_image=True), counts=counts(rows), sources=sources
     )
 
 

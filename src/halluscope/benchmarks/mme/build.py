@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from halluscope.benchmarks.mme.data import QUESTIONS, SUBTASKS, Question
 from halluscope.building.command import Builder
@@ -33,20 +32,6 @@ def counts(rows: Sequence[Question]) -> dict[str, int]:
     return numbers
 
 
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    from datasets import Image, Value
-
-    columns = {}
-    for name in ("id", "subtask", "file_name"):
-        columns[name] = Value("string")
-    if with_image:
-        columns["image"] = Image()
-    for name in ("question", "answer"):
-        columns[name] = Value("string")
-    return columns
-
-
 def make(order: Order) -> Path:
     """Build mme."""
     out = order.target()
@@ -66,7 +51,7 @@ def make(order: Order) -> Path:
         out,
         rows,
         image_of,
-        columns=features(with_image=True),
+        columns=QUESTIONS.features(with_image=True),
         counts=counts(rows),
         sources=sources,
         exact=True,

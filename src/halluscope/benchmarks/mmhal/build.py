@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from halluscope.benchmarks.mmhal.data import QUESTIONS, TYPES, Question
 from halluscope.building.command import Builder
@@ -21,22 +20,9 @@ def counts(rows: Sequence[Question]) -> dict[str, int]:
     return numbers
 
 
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    from datasets import Image, List, Value
-
-    columns = {"id": Value("int64"), "image_id": Value("string"), "file_name": Value("string")}
-    if with_image:
-        columns["image"] = Image()
-    for name in ("image_url", "question", "answer", "type", "topic"):
-        columns[name] = Value("string")
-    columns["contents"] = List(Value("string"))
-    return columns
-
-
 def make(order: Order) -> Path:
     """Build mmhal."""
-    return order.build_rows(QUESTIONS.read_upstream, image_of, features, counts)
+    return order.build_rows(QUESTIONS, image_of, counts)
 
 
 def image_of(row: Question) -> str | None:

@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from halluscope import vocabularies
 from halluscope.benchmarks.object_halbench.data import IMAGES, Image, file_name_of
@@ -37,20 +36,6 @@ def counts(rows: Sequence[Image]) -> dict[str, int]:
     return {"images": len(rows), "prompts": len({row.question for row in rows})}
 
 
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    from datasets import Image as ImageFeature
-    from datasets import List, Value
-
-    columns: dict[str, Any] = {"image_id": Value("int64")}
-    if with_image:
-        columns["image"] = ImageFeature()
-    columns["file_name"] = Value("string")
-    columns["question"] = Value("string")
-    columns["objects"] = List(Value("string"))
-    return columns
-
-
 def make(order: Order, objects: Path | None = None, synonyms: Path | None = None) -> Path:
     """Build object_halbench."""
     if objects is None:
@@ -72,7 +57,7 @@ def make(order: Order, objects: Path | None = None, synonyms: Path | None = None
         out,
         images,
         image_of,
-        columns=features(with_image=True),
+        columns=IMAGES.features(with_image=True),
         counts=counts(images),
         sources={"questions": questions, "objects": fetched_objects(objects)},
     )
