@@ -15,7 +15,7 @@ import pytest
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 """A number that is no whole one."""
 
-ROUNDING = 1e-13
+ROUNDING = 1e-12
 FOLDER = Path(__file__).parent / "golden" / "frozen"
 
 
