@@ -16,6 +16,7 @@ from mkdocs.structure.pages import Page
 
 from halluscope import registry
 from halluscope.benchmark import Benchmark, Dataset
+from halluscope.building.spec import licence_of
 from halluscope.cli import commands
 from halluscope.cli.commands import COMMANDS, Command
 from halluscope.cli.pages import page as help_page
@@ -156,7 +157,7 @@ def page_of_benchmark(benchmark: Benchmark) -> str:
         parts.append(_options(benchmark))
     if benchmark.scores:
         parts.append(_scores(benchmark))
-    parts.append(f"## Licence\n{benchmark.licence}")
+    parts.append(f"## Licence\n{licence_of(benchmark)}")
     links = [f"- <{link}>" for link in benchmark.links]
     parts.append("## Sources\n" + "\n".join(links))
     parts.append(f"## Citation\n```bibtex\n{benchmark.citation.strip()}\n```")

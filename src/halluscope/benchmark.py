@@ -184,7 +184,7 @@ class Benchmark:
     description: str  # what it measures, in a few sentences
     citation: str  # BibTeX
     links: tuple[str, ...]  # where to read more
-    licence: str  # what the licences of its upstream files allow
+    licence: str = ""  # of what it reads besides its datasets, each of which has its own in spec.toml
     principal: str = ""  # the score by which models are compared; "" without a metric
     # The scores that it reports, in this order; "main_hal" also stands for "main_hal/count". Empty without a metric.
     scores: Mapping[str, Score] = {}

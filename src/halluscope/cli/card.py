@@ -15,8 +15,9 @@ def card(name: str) -> str:
     lines = [
         f"{benchmark.title} ({benchmark.name}): {benchmark.about}",
         f"\n{benchmark.description.strip()}",
-        f"\nlicences: {benchmark.licence}",
     ]
+    if benchmark.licence:
+        lines.append(f"\nlicence: {benchmark.licence}")
     for link in benchmark.links:
         lines.append(f"more: {link}")
     for dataset in benchmark.datasets:

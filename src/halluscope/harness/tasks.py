@@ -12,6 +12,7 @@ from typing import Any
 
 from halluscope import registry
 from halluscope.benchmark import HIGHER, LOWER, Benchmark, Dataset
+from halluscope.building.spec import licence_of
 from halluscope.errors import OutputError
 from halluscope.files.opening import read_text
 from halluscope.files.writing import new_file
@@ -174,7 +175,7 @@ def _readme(harness: str, benchmark: Benchmark, tasks: list[str]) -> str:
         paper=paper,
         description=benchmark.description.strip(),
         links="\n".join(f"- {link}" for link in benchmark.links),
-        licence=benchmark.licence,
+        licence=licence_of(benchmark),
         citation=benchmark.citation.strip(),
         tag=_tag(benchmark),
         tasks="\n".join(tasks),

@@ -56,9 +56,6 @@ whether a response agrees with one of the answers that people wrote; if so, it i
 }
 """
     links = ("https://arxiv.org/abs/2407.15680", "https://github.com/google/haloquest")
-    licence = (
-        "Questions and answers: CC BY 4.0. Each image has its own licence; no image is published from here."
-    )
 
     principal = "accuracy"
     scores = {
