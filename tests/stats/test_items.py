@@ -25,14 +25,3 @@ def test_discrimination_is_pearsons_correlation_with_the_other_rows():
         others = np.delete(right, row, axis=1).mean(axis=1)
         assert found[row] == pytest.approx(pearsonr(right[:, row], others)[0])
     assert np.isnan(items.discrimination(right[:7])).all()
-
-
-def test_the_fit_finds_the_simulated_difficulty():
-    right, hard, _ = simulated(60, 80)
-    right[:, 0] = 0
-    found, telling = items.fitted(right)
-    assert np.isnan(found[0]) and np.isnan(telling[0])
-    tells = ~np.isnan(found)
-    assert tells.sum() > 60
-    assert np.corrcoef(found[tells], hard[tells])[0, 1] > 0.8
-    assert items.fitted(right[:19]) is None
