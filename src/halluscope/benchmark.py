@@ -80,7 +80,7 @@ class Dataset:
 
     name: str  # the name of the dataset, its folder, its builder and its harness task
     id: tuple[str, ...]  # the columns that identify a row
-    columns: tuple[str, ...]  # the other columns that its rows must have
+    columns: tuple[str, ...]  # the columns that its rows must have; those of `id` may be among them
     # column -> its values; such a column identifies a row together with `id`, if all responses have it
     also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     upstream: tuple[str, ...] = ()  # other names that the authors' file gives to its columns

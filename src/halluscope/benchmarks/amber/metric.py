@@ -205,7 +205,7 @@ class.
         Dataset(
             "amber",
             id=("id",),
-            columns=("file_name", "prompt", "task", "dimension", "answer", "truth", "hallu"),
+            columns=ROWS.needed,
             own=("task", "dimension", "truth", "hallu"),
             image_key="file_name",
         ),

@@ -70,7 +70,7 @@ were found because models take them to show it. A response is read as yes or no 
         Dataset(
             "dash_b",
             id=("question_id",),
-            columns=("file_name", "source", "object", "question", "answer"),
+            columns=QUESTIONS.needed,
             own=("source",),
             upstream=("img_id", "object_name", "gt"),
             # the authors' file of answers has no other id

@@ -80,7 +80,7 @@ accuracy (is it true of the image?).
         Dataset(
             "gavie",
             id=("id",),
-            columns=("image_id", "question", "regions"),
+            columns=QUESTIONS.needed,
             own=("regions",),
         ),
     )

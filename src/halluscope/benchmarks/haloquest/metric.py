@@ -72,7 +72,7 @@ whether a response agrees with one of the answers that people wrote; if so, it i
         Dataset(
             "haloquest",
             id=("id",),
-            columns=("file_name", "image_type", "type", "question", "answers"),
+            columns=QUESTIONS.needed,
             own=("image_type", "answers"),
             upstream=("image_name", "image type", "hallucination type", "groundtruth responses"),
             image_key="file_name",

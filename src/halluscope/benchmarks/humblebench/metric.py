@@ -104,7 +104,7 @@ is read as a letter by a rule.
         Dataset(
             "humblebench",
             id=("question_id",),
-            columns=("type", "label"),
+            columns=QUESTIONS.needed,
             own=("type", "label"),
             image_key="file_name",
         ),

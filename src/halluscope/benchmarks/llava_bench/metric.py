@@ -144,7 +144,7 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
         Dataset(
             "llava_bench",
             id=("id",),
-            columns=("file_name", "question", "category", "context", "answer"),
+            columns=QUESTIONS.needed,
             own=("context", "answer", "category"),
             image_key="file_name",
         ),

@@ -138,7 +138,7 @@ existence, count, position and color.
         Dataset(
             "mme",
             id=("id",),
-            columns=("subtask", "file_name", "question", "answer"),
+            columns=QUESTIONS.needed,
             own=("subtask", "answer"),
             upstream=("type",),
             # LLaVA's and lmms-eval's ids are the images', which two questions share

@@ -107,7 +107,7 @@ mean rating and the share of ratings below 3, which mean hallucination, over all
         Dataset(
             "mmhal",
             id=("id",),
-            columns=("image_id", "question", "answer", "type", "topic", "contents"),
+            columns=QUESTIONS.needed,
             own=("answer", "contents"),
             upstream=("gt_answer", "question_type", "question_topic", "image_content", "image_src"),
         ),

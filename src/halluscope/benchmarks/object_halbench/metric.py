@@ -195,7 +195,7 @@ The headline is the share of descriptions with a hallucinated object, among thos
         Dataset(
             "object_halbench",
             id=("image_id",),
-            columns=("question", "objects"),
+            columns=IMAGES.needed,
             own=("objects",),
         ),
     )
