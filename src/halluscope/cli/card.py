@@ -29,6 +29,8 @@ def card(name: str) -> str:
         lines.append(f"  --dataset also takes {benchmark.other_datasets}")
     if benchmark.is_scored:
         lines += _prompts(benchmark)
+    if benchmark.compared:
+        lines.append(f"\ncompared with its authors' work: {benchmark.compared}")
     if benchmark.judges and benchmark.judges.published:
         lines.append(f"\n{benchmark.judges.of_published}")
     if benchmark.has_metric:
