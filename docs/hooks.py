@@ -16,6 +16,7 @@ from mkdocs.structure.pages import Page
 
 from halluscope import registry
 from halluscope.benchmark import Benchmark, Dataset
+from halluscope.building.spec import licence_of
 from halluscope.cli import commands
 from halluscope.cli.commands import COMMANDS, Command
 from halluscope.cli.pages import page as help_page
@@ -70,7 +71,6 @@ API = {
 EXAMPLE_OF = {commands.BENCHMARK: "throne", commands.DATASET: "pope"}
 
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)#\s]+)([^)]*)\)")
-_FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _PICTURE = re.compile(r"<picture>.*?</picture>", re.DOTALL)
 _AWAY = re.compile(r'href="(https?://[^"#]+)')
 
@@ -149,7 +149,7 @@ def page_of_benchmark(benchmark: Benchmark) -> str:
     card = ROOT / "metrics" / benchmark.name / "README.md"
     text = f"# {benchmark.title}\n{benchmark.description}"
     if card.is_file():
-        text = _FRONT.sub("", card.read_text("utf-8"))
+        text = card.read_text("utf-8")
     parts = [text.strip()]
     for dataset in benchmark.datasets:
         parts.append(_dataset(benchmark, dataset))
@@ -157,9 +157,10 @@ def page_of_benchmark(benchmark: Benchmark) -> str:
         parts.append(_options(benchmark))
     if benchmark.scores:
         parts.append(_scores(benchmark))
-    parts.append(f"## Licence\n{benchmark.licence}")
+    parts.append(f"## Licence\n{licence_of(benchmark)}")
     links = [f"- <{link}>" for link in benchmark.links]
     parts.append("## Sources\n" + "\n".join(links))
+    parts.append(f"## Citation\n```bibtex\n{benchmark.citation.strip()}\n```")
     return _joined(parts)
 
 

@@ -1,4 +1,4 @@
-"""Compare scores with those frozen before the code was restructured: no digit may change by accident.
+"""Compare scores with frozen ones: no digit may change by accident.
 
 After a change that is meant to move a score, run the test with HALLUSCOPE_FREEZE=1 to freeze again; say why in
 CHANGELOG.md.
@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
@@ -35,3 +36,9 @@ def same(name: str, text: str) -> None:
 def listed(result: Any) -> str:
     """A result as lines, a number with all its digits."""
     return json.dumps(result, indent=1, default=lambda value: value.tolist()) + "\n"
+
+
+def unpacked(text: str, shape: list[int]) -> Any:
+    """A table of 0 and 1 that a golden file holds as bits."""
+    bits = np.unpackbits(np.frombuffer(bytes.fromhex(text), np.uint8))
+    return bits[: np.prod(shape)].reshape(shape)

@@ -1,72 +1,21 @@
-"""Scores and stored votes equal those frozen before the code was restructured: see tests/frozen.py."""
+"""Results on real texts, of commands, and kept votes equal frozen ones; tests/oracle has those of each benchmark."""
 
 import json
 import sqlite3
 from collections import Counter
-from itertools import product
 from pathlib import Path
 
 import evaluate
-import numpy as np
 import pytest
 
 import halluscope
 from halluscope import cli
 from halluscope.benchmarks.pope.rows import SAMPLINGS
-from halluscope.vocabularies import load
 from tests import small_datasets
 from tests.frozen import FOLDER, listed, same
 
 ROOT = Path(__file__).parent.parent
 GOLDEN = ROOT / "tests" / "golden"
-COCO = load("coco")
-
-
-def unpacked(text: str, shape: list[int]) -> np.ndarray:
-    bits = np.unpackbits(np.frombuffer(bytes.fromhex(text), np.uint8))
-    return bits[: np.prod(shape)].reshape(shape)
-
-
-def simulated_votes() -> dict:
-    """THRONE's simulated votes and ground truth, as a user passes them."""
-    golden = json.loads((GOLDEN / "throne_released.json").read_text())
-    present = unpacked(golden["present_packbits_hex"], golden["shape"][:2])
-    return {
-        "predictions": [""] * len(present),
-        "references": [[COCO.classes[i] for i in np.flatnonzero(row)] for row in present],
-        "votes": unpacked(golden["votes_packbits_hex"], golden["shape"]),
-    }
-
-
-def test_throne():
-    given = simulated_votes() | {"per_class": True, "bootstrap": 100}
-    metric = evaluate.load(str(ROOT / "metrics" / "throne"))
-    results = [
-        metric.compute(**given, agreement=k, class_f=class_f, all_average=average, beta=beta)
-        for k in (9, 8, 5)
-        for class_f, average, beta in (("of_means", "pooled", 0.5), ("mean", "image", 2.0))
-    ]
-    same("throne.json", listed(results))
-
-
-def test_pope():
-    golden = json.loads((GOLDEN / "pope_official.json").read_text())
-    predictions = [golden["texts"][i] for i in golden["answers"]]
-    labels = unpacked(golden["labels_packbits_hex"], [len(predictions)])
-    metric = evaluate.load(str(ROOT / "metrics" / "pope"))
-    results = [
-        metric.compute(
-            predictions=predictions,
-            references=["yes" if label else "no" for label in labels],
-            parser=parser,
-            objects=[("dog", "cat", "bus")[row % 3] for row in range(len(labels))],
-            image_ids=[row // 6 for row in range(len(labels))],
-            bootstrap=100,
-            per_class=True,
-        )
-        for parser in ("pope", "strict", "lmms-eval", "vlmevalkit", "first-word")
-    ]
-    same("pope.json", listed(results))
 
 
 @pytest.mark.filterwarnings("ignore:.* is a part, another version")
@@ -87,32 +36,6 @@ def test_repope_as_explain_has_it(tmp_path, capsys):
     same("repope.json", listed({one["name"]: one["results"] for one in found if "RePOPE" in one["labels"]}))
 
 
-def control_pairs() -> list[dict]:
-    """Two sets of each category: 2 VD questions about 3 figures, 2 VS questions about none and 2 figures."""
-    figures = {"VD": ((0, 1), (1, 2), (2, 2)), "VS": ((0, 0), (1, 1), (2, 2))}
-    rows = []
-    for number, question, category in product((0, 1), (0, 1), figures):
-        for figure, visual in figures[category]:
-            row = {"category": category, "subcategory": "ocr", "set_id": number, "figure_id": figure}
-            row |= {"question_id": question, "visual_input": visual, "gt_answer_details": ""}
-            row["question"] = f"Is thing {question} of set {number} red?"
-            rows.append(row | {"gt_answer": ("no", "yes")[(figure + question) % 2]})
-    return rows
-
-
-@pytest.mark.filterwarnings("ignore:.* questions are scored")
-def test_hallusionbench():
-    rows, draw = control_pairs(), np.random.default_rng(0)
-    metric = evaluate.load(str(ROOT / "metrics" / "hallusionbench"))
-    judged = {"correctness": draw.integers(3, size=len(rows)), "same": draw.integers(2, size=len(rows))}
-    said = [("Yes.", "No.", "I cannot tell.", "")[row % 4] for row in range(len(rows))]
-    given = {"predictions": said, "references": rows, "bootstrap": 100}
-    protocols = ("official", "lmms-eval", "vlmevalkit")
-    results = [metric.compute(**given, **judged, protocol=one, per_question=True) for one in protocols]
-    results += [metric.compute(**given, judge=judge) for judge in ("rules", "vlmevalkit")]
-    same("hallusionbench.json", listed(results))
-
-
 @pytest.mark.filterwarnings("ignore:.* questions are scored")
 def test_hallusionbench_on_real_rows(upstream):
     rows = json.loads((upstream / "hallusionbench" / "HallusionBench.json").read_text())
@@ -124,22 +47,6 @@ def test_hallusionbench_on_real_rows(upstream):
             metric.compute(predictions=[""] * len(rows), references=rows, bootstrap=100, **verdicts)
         )
     same("hallusionbench_real.json", listed(results))
-
-
-def test_chair(tmp_path):
-    words = tmp_path / "synonyms.txt"
-    words.write_text("\n".join(f"{name}, {name} thing" for name in COCO.classes))
-    texts = [json.loads(line) for line in _demo_rows()]
-    metric = evaluate.load(str(ROOT / "metrics" / "chair"))
-    result = metric.compute(
-        predictions=[row["response"] for row in texts],
-        references=[row["objects"] for row in texts],
-        synonyms=words,
-        allow_other_synonyms=True,
-        bootstrap=100,
-        per_image=True,
-    )
-    same("chair.json", listed(result))
 
 
 def test_hqm():

@@ -89,7 +89,7 @@ class Dataset:
 
     name: str  # the name of the dataset, its folder, its builder and its harness task
     id: tuple[str, ...]  # the columns that identify a row
-    columns: tuple[str, ...]  # the other columns that its rows must have
+    columns: tuple[str, ...]  # the columns that its rows must have; those of `id` may be among them
     # column -> its values; such a column identifies a row together with `id`, if all responses have it
     also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     upstream: tuple[str, ...] = ()  # other names that the authors' file gives to its columns
@@ -193,7 +193,7 @@ class Benchmark:
     description: str  # what it measures, in a few sentences
     citation: str  # BibTeX
     links: tuple[str, ...]  # where to read more
-    licence: str  # what the licences of its upstream files allow
+    licence: str = ""  # of what it reads besides its datasets, each of which has its own in spec.toml
     principal: str = ""  # the score by which models are compared; "" without a metric
     # The scores that it reports, in this order; "main_hal" also stands for "main_hal/count". Empty without a metric.
     scores: Mapping[str, Score] = {}

@@ -24,8 +24,8 @@ from halluscope.reading.coco import CocoTable
 from halluscope.responses import parsers as replies
 from halluscope.signature import keys_of
 from tests import small_datasets
+from tests.frozen import unpacked
 from tests.small_datasets import write_lines
-from tests.test_frozen import unpacked
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = json.loads((ROOT / "tests/golden/pope_official.json").read_text())

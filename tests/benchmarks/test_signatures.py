@@ -51,7 +51,7 @@ OF_QUESTIONS = Options(moves_nothing={"per_question": True, "seed": 1})
 OF_VOTES = Options(
     moves={"judges": ["lexical", Voter(lambda text, question: True)]},
     moves_nothing={"ask": "all", "per_image": True, "store": ":memory:", "seed": 1, "progress": False},
-    elsewhere={"at_once", "workers", "max_failed", "device", "leave_out"},  # of models; see tests/judging
+    elsewhere={"at_once", "workers", "max_failed", "device"},  # of models; see tests/judging
 )
 
 OF_VERDICTS = Options(
@@ -59,7 +59,7 @@ OF_VERDICTS = Options(
     moves={"repeats": 2, "judge_seed": 1, "seed": 1, "judge": other_judge()},
     moves_nothing={"max_failed": 0.9, "at_once": 3, "progress": False, "device": "cpu"}
     | {"per_question": True},
-    elsewhere={"max_tokens", "temperature", "leave_out", "fresh", "store"},  # in a judge's key, or nowhere
+    elsewhere={"max_tokens", "temperature", "fresh", "store"},  # in a judge's key, or nowhere
     instead={"ratings": "judge"},
 )
 

@@ -15,7 +15,7 @@ from halluscope.judging.replay import ReplayJudge
 from halluscope.reporting.tables import share
 from halluscope.vocabularies import load
 from tests import small_datasets
-from tests.test_frozen import simulated_votes
+from tests.frozen import unpacked
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = json.loads((ROOT / "tests/golden/throne_released.json").read_text())
@@ -24,7 +24,13 @@ COCO = load("coco")
 
 @pytest.fixture(scope="module")
 def golden() -> dict:
-    return simulated_votes()
+    """Simulated votes and ground truth, as a user passes them."""
+    present = unpacked(GOLDEN["present_packbits_hex"], GOLDEN["shape"][:2])
+    return {
+        "predictions": [""] * len(present),
+        "references": [[COCO.classes[i] for i in np.flatnonzero(row)] for row in present],
+        "votes": unpacked(GOLDEN["votes_packbits_hex"], GOLDEN["shape"]),
+    }
 
 
 @pytest.mark.parametrize("k", [9, 8, 5])

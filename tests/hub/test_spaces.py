@@ -17,7 +17,7 @@ from halluscope import __version__, registry
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.hub import contents
 from halluscope.hub.space import Page, as_lines, page
-from halluscope.paths import PACKAGE, checkout, share
+from halluscope.paths import PACKAGE, checkout
 
 NAMES = contents.metrics()
 pytestmark = [
@@ -195,16 +195,14 @@ def test_versions_agree():
     project = tomllib.loads((checkout() / "pyproject.toml").read_text())["project"]
     assert project["version"] == __version__
     gradio = re.search(r"(?m)^gradio==(.+)$", (checkout() / "constraints.txt").read_text())[1]
-    for name in NAMES:
-        assert f"sdk_version: {gradio}\n" in share("metrics", name, "README.md").read_text()
+    assert gradio == contents.GRADIO
 
 
 @pytest.mark.long
 def test_starting_the_app_by_itself(tmp_path):
     """Start it as the Hub does: python app.py, in its own folder, with a given port."""
-    for file in share("metrics", "pope").glob("*"):
-        if file.is_file():
-            (tmp_path / file.name).write_bytes(file.read_bytes())
+    space = contents.metric("pope", "acme", "https://example.org/halluscope.whl")
+    (tmp_path / "app.py").write_bytes(space.files["app.py"])
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

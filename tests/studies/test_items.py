@@ -44,9 +44,9 @@ def test_rows_that_all_models_get_wrong_are_suspects(dataset, tmp_path, ran, jso
     assert hard == pytest.approx([0, 1 / 3, 1 / 3, 2 / 3, 1, 0])
     assert [one["label"] for one in found["items"] if one["suspect"]] == ["yes"]
     assert found["items"][4]["question"] == "Is there a bench in the image?"
-    assert found["items"][4]["discrimination"] is None and "irt_difficulty" not in found["items"][4]
+    assert found["items"][4]["discrimination"] is None
     text = ran("study", "items", tmp_path / "runs").out
-    assert "bench" in text and "100.0" in text and "expected 8" in text and "expected 20" in text
+    assert "bench" in text and "100.0" in text and "expected 8" in text
 
 
 def test_a_row_that_good_models_get_wrong_is_a_suspect(dataset, tmp_path):
@@ -60,7 +60,6 @@ def test_a_row_that_good_models_get_wrong_is_a_suspect(dataset, tmp_path):
     assert [one["suspect"] for one in found["items"]] == [False] * 5 + [True]
     assert found["items"][5]["discrimination"] < 0 < found["items"][0]["discrimination"]
     assert "kite" in repr(found) and len(found.to_pandas()) == 6
-    assert found["items"][4]["irt_difficulty"] > found["items"][1]["irt_difficulty"]
     assert found["subset"] is None  # six rows are fewer than the smallest subset
 
 

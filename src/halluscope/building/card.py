@@ -30,11 +30,14 @@ def card(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features])
         keep_trailing_newline=True,
         autoescape=False,  # Markdown, not HTML
     )
+    benchmark = registry.benchmark(spec.name)
     judged = ""
-    judges = registry.benchmark(spec.name).judges
-    if judges:
-        judged = judges.of_published
-    text = environment.get_template(template.name).render(spec=spec, stats=stats, judged=judged)
+    if benchmark.judges:
+        judged = benchmark.judges.of_published
+    citation = benchmark.citation.strip()
+    text = environment.get_template(template.name).render(
+        spec=spec, stats=stats, judged=judged, citation=citation
+    )
     configs = []
     infos = {}
     rows = 0

@@ -26,7 +26,7 @@ from halluscope.errors import BuildError
 from halluscope.files.opening import Readable
 from halluscope.files.writing import new_folder, real
 from halluscope.reading.datasets import home
-from halluscope.reading.rows import Row
+from halluscope.reading.rows import Row, Rows
 from halluscope.sanitize import one_line
 from halluscope.terminal import hides_bars
 
@@ -205,20 +205,19 @@ class Order:
 
     def build_rows(
         self,
-        read: Callable[[Readable], Sequence[Any]],
+        table: Rows[Any],
         image_of: Callable[[Any], str | None],
-        columns: Mapping[str, Any],
         counts: Callable[[Sequence[Any]], Mapping[str, Any]],
     ) -> Path:
-        """Build a dataset whose rows all stand in the source `questions`, as `read` returns them."""
+        """Build a dataset whose rows all stand in the source `questions`."""
         out = self.target()
         source = self.fetch("questions")
-        rows = read(source.path)
+        rows = table.read_upstream(source.path)
         return self.write_rows(
             out,
             rows,
             image_of,
-            columns=columns,
+            columns=table.features(with_image=True),
             counts=counts(rows),
             sources={"questions": source},
         )

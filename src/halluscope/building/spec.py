@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from halluscope.benchmark import Benchmark
 from halluscope.errors import BuildError
 from halluscope.files.opening import read_text
 from halluscope.paths import share
@@ -71,6 +72,20 @@ def _listed(counts: Mapping[str, int | None]) -> str:
         else:
             parts.append(f"{count:,} {name}")
     return ", ".join(parts)
+
+
+def licence_of(benchmark: Benchmark) -> str:
+    """Say what the licences of a benchmark's datasets allow, and of what else it reads."""
+    notes = []
+    for dataset in benchmark.datasets:
+        spec = load(dataset.name)
+        note = spec.license_note
+        if len(benchmark.datasets) > 1:
+            note = f"{spec.title}: {note}"
+        notes.append(note)
+    if benchmark.licence:
+        notes.append(benchmark.licence)
+    return " ".join(notes)
 
 
 def load(name: str) -> Spec:

@@ -15,8 +15,9 @@ def card(name: str) -> str:
     lines = [
         f"{benchmark.title} ({benchmark.name}): {benchmark.about}",
         f"\n{benchmark.description.strip()}",
-        f"\nlicences: {benchmark.licence}",
     ]
+    if benchmark.licence:
+        lines.append(f"\nlicence: {benchmark.licence}")
     for link in benchmark.links:
         lines.append(f"more: {link}")
     for dataset in benchmark.datasets:
@@ -28,6 +29,8 @@ def card(name: str) -> str:
         lines.append(f"  --dataset also takes {benchmark.other_datasets}")
     if benchmark.is_scored:
         lines += _prompts(benchmark)
+    if benchmark.compared:
+        lines.append(f"\ncompared with its authors' work: {benchmark.compared}")
     if benchmark.judges and benchmark.judges.published:
         lines.append(f"\n{benchmark.judges.of_published}")
     if benchmark.has_metric:

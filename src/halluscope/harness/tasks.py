@@ -1,4 +1,4 @@
-"""Makes the task files of lm-eval and lmms-eval from the benchmarks' records: a folder per benchmark, with a README.
+"""Makes the task files of lm-eval and lmms-eval from the benchmarks' records: a folder per benchmark.
 
 A task's version covers the prompt, the image before it, greedy decoding and the length.
 """
@@ -11,7 +11,7 @@ from string import Template
 from typing import Any
 
 from halluscope import registry
-from halluscope.benchmark import HIGHER, LOWER, Benchmark, Dataset
+from halluscope.benchmark import HIGHER, Benchmark, Dataset
 from halluscope.errors import OutputError
 from halluscope.files.opening import read_text
 from halluscope.files.writing import new_file
@@ -29,11 +29,6 @@ TEMPLATES = Path(__file__).parent
 
 # How a task file names a function
 FUNCTION = "!function halluscope.harness.functions."
-
-_BETTER = {HIGHER: "higher", LOWER: "lower", "": "neither"}
-
-# Matches the title in a citation
-_TITLE = re.compile(r"\btitle\s*=\s*\{(.*?)\},?\s*\n\s*\w+\s*=", re.DOTALL)
 
 
 def write(harness: str, folder: Path | None = None) -> Path:
@@ -75,9 +70,8 @@ def write(harness: str, folder: Path | None = None) -> Path:
 
 
 def files(harness: str, benchmark: Benchmark) -> dict[str, str]:
-    """Return the files of a benchmark's tasks, name -> text: YAML per task, other files that it needs, and a README."""
+    """Return the files of a benchmark's tasks, name -> text: YAML per task, and other files that it needs."""
     texts = {}
-    tasks = []
     for dataset in benchmark.datasets:
         for prompt in [""] + list(benchmark.prompts):
             name = title(dataset.name, prompt)
@@ -85,8 +79,6 @@ def files(harness: str, benchmark: Benchmark) -> dict[str, str]:
             # it loads a file that only names the task; `process_docs` gives the rows
             if harness == LMMS_EVAL:
                 texts[f"{name}.json"] = json.dumps(marks(dataset.name, prompt)) + "\n"
-            tasks.append(_described(harness, benchmark, dataset, prompt))
-    texts["README.md"] = _readme(harness, benchmark, tasks)
     return texts
 
 
@@ -142,81 +134,3 @@ def _metric(name: str, aggregation: str, better: str = "") -> dict[str, Any]:
     if better:
         is_higher_better = better == HIGHER
     return {"metric": name, "aggregation": aggregation, "higher_is_better": is_higher_better}
-
-
-def _described(harness: str, benchmark: Benchmark, dataset: Dataset, prompt: str) -> str:
-    """Return a task's line in the README."""
-    name = _name(harness, dataset, prompt)
-    if prompt:
-        return f"* `{name}`: the same dataset, asked with {benchmark.prompts[prompt]!r}."
-    return (
-        f"* `{name}`: `{dataset.name}` (`halluscope build {dataset.name}`), asked with {benchmark.prompt!r}; this is "
-        "the main variant."
-    )
-
-
-def _readme(harness: str, benchmark: Benchmark, tasks: list[str]) -> str:
-    """Return a README in the form that lm-eval requires for new tasks."""
-    paper = benchmark.title
-    in_citation = _TITLE.search(benchmark.citation)
-    if in_citation is not None:
-        paper = " ".join(re.sub(r"[{}]", "", in_citation[1]).split())
-    scores = []
-    for name, score in benchmark.scores.items():
-        what = "mean over documents" if score.is_mean else "of the whole set"
-        scores.append(f"| `{name}` | {_BETTER[score.better]} | {what} |")
-    how_compared = ""
-    if benchmark.compared:
-        how_compared = f"\n    {benchmark.compared}"
-    return Template(read_text(TEMPLATES / "readme.md")).substitute(
-        title=benchmark.title,
-        name=benchmark.name,
-        paper=paper,
-        description=benchmark.description.strip(),
-        links="\n".join(f"- {link}" for link in benchmark.links),
-        licence=benchmark.licence,
-        citation=benchmark.citation.strip(),
-        tag=_tag(benchmark),
-        tasks="\n".join(tasks),
-        scores="\n".join(scores),
-        errors=_errors(harness, benchmark),
-        judge=_judge(benchmark),
-        compared=_checked(benchmark.compared),
-        how=how_compared,
-        varied=_checked(benchmark.prompts),
-    )
-
-
-def _checked(value: object) -> str:
-    """Return the mark in a box of a checklist."""
-    return "x" if value else " "
-
-
-def _errors(harness: str, benchmark: Benchmark) -> str:
-    """Return what the README says of standard errors."""
-    of_whole_set = "A score of the whole set has no standard error."
-    if not benchmark.means:
-        return of_whole_set
-    assumed = ""
-    if harness == LM_EVAL and averaged(benchmark):
-        assumed = " The number that lm-eval shows after ± assumes that documents are independent."
-    return (
-        f"`<score>{CLUSTERED}` is the standard error of a mean where documents about one image, or of one set,\n"
-        f"depend on each other (Miller, 2024, arXiv:2411.00640, equation 4).{assumed}\n{of_whole_set}"
-    )
-
-
-def _judge(benchmark: Benchmark) -> str:
-    """Return what the README says of the judge."""
-    if benchmark.judges is None:
-        return ""
-    option = benchmark.judges.option
-    rule = benchmark.judges.rule
-    if rule:
-        return (
-            f"\nThe judge is `{rule}`, which uses no language model, unless `{option}` names another judge.\n"
-        )
-    return (
-        f"\nThe judge is a language model, which is loaded only if `{option}` names it. Otherwise the "
-        "responses\nare kept, and the log has the command that scores them.\n"
-    )

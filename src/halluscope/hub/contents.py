@@ -37,9 +37,12 @@ if TYPE_CHECKING:
     from datasets import Features
 
 REQUIREMENTS = "requirements.txt"
+APP = "app.py"
 FRAMEWORK = "halluscope"  # its entry in huggingface.js: CONTRIBUTING.md, "Releasing"
 
 PIN = r"\s*(?:# )?halluscope(?:\[[\w,]+\])?==(\S+)\s*"  # the line of REQUIREMENTS that states the version
+
+GRADIO = "6.31.0"  # the version that the Hub installs for a Space; constraints.txt has the same
 
 ON_AN_INDEX = False
 """Whether `pip install halluscope` finds this package. CONTRIBUTING.md, "Releasing", says when that changes."""
@@ -261,11 +264,11 @@ def metric(name: str, organization: str, package: str | None = None) -> Publicat
     """
     if name not in metrics():
         raise HubError(f"There is no metric {name!r:.80} to publish; expected one of {', '.join(metrics())}.")
-    folder = share("metrics", name)
-    card = (folder / CARD).read_text("utf-8")
-    requirements = (folder / REQUIREMENTS).read_text("utf-8")
+    benchmark = registry.benchmark(name)
+    installed = f"halluscope[{','.join(('figures', *benchmark.extras))}]"
+    requirements = f"{installed}=={__version__}\n"
     if package is not None:
-        requirements = _installed_from(package, requirements)
+        requirements = f"# halluscope=={__version__}\n{installed} @ {_url_of(package)}\n"
     elif not ON_AN_INDEX:
         raise HubError(
             "halluscope is on no package index yet, so a Space that asks an index for it cannot start. Say where "
@@ -277,25 +280,44 @@ def metric(name: str, organization: str, package: str | None = None) -> Publicat
         repo_id=f"{organization}/{name}",
         message=f"{name} {__version__}",
         files={
-            CARD: card.replace(f'"metrics/{name}"', f'"{organization}/{name}"').encode(),
+            CARD: _card_of_space(benchmark).replace(f'"metrics/{name}"', f'"{organization}/{name}"').encode(),
             REQUIREMENTS: requirements.encode(),
-            f"{name}.py": folder / f"{name}.py",
-            "app.py": folder / "app.py",
+            f"{name}.py": share("metrics", name, f"{name}.py"),
+            APP: f'from halluscope.hub.space import page\n\npage("{name}").launch()\n'.encode(),
         },
         release=Release(__version__, f"halluscope-{__version__}", REQUIREMENTS, PIN),
         notes=(f"The Space installs {package or f'halluscope {__version__} from an index'}.",),
     )
 
 
-def _installed_from(package: str, requirements: str) -> str:
-    """Return requirements, with the same extras, that install this package from a URL; a comment pins the version."""
+def _card_of_space(benchmark: Benchmark) -> str:
+    """Return the card of a metric's Space: its page in metrics/, after what the Hub reads, and before the citation."""
+    facts = {
+        "title": benchmark.title,
+        "emoji": "🔎",
+        "colorFrom": "blue",
+        "colorTo": "gray",
+        "sdk": "gradio",
+        "sdk_version": GRADIO,
+        "python_version": "3.11",
+        "app_file": APP,
+        "license": "apache-2.0",
+        "description": benchmark.about,
+        "tags": ["evaluate", "metric", "hallucination", "vision-language-models"],
+    }
+    front = yaml.safe_dump(facts, sort_keys=False, allow_unicode=True)
+    text = share("metrics", benchmark.name, CARD).read_text("utf-8")
+    return f"---\n{front}---\n{text}\n```bibtex\n{benchmark.citation.strip()}\n```\n"
+
+
+def _url_of(package: str) -> str:
+    """Return the URL that the user gives for this package, as pip takes it."""
     url = re.fullmatch(r"(?:halluscope\s*@\s*)?((?:git\+)?https://\S+)", package.strip())
     if url is None:
         raise HubError(
             f"--package is {package!r:.120}; expected a URL (https://... or git+https://...), or 'halluscope @ URL'."
         )
-    extras = "".join(re.findall(r"\[[\w,-]+\]", requirements))
-    return f"# halluscope=={__version__}\nhalluscope{extras} @ {url[1]}\n"
+    return url[1]
 
 
 # A run's principal score in a model's repository

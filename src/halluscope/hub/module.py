@@ -1,8 +1,6 @@
 """What the thin modules in metrics/ share."""
 
 import sys
-import warnings
-from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import datasets
@@ -10,8 +8,9 @@ import evaluate
 
 from halluscope import registry
 from halluscope.benchmark import Benchmark
+from halluscope.reading.rows import Rows
 from halluscope.reporting.tables import Values
-from halluscope.validation import listed
+from halluscope.rows_metric import RowsMetric
 
 
 class Module(evaluate.Metric):  # type: ignore[misc]
@@ -22,8 +21,8 @@ class Module(evaluate.Metric):  # type: ignore[misc]
     """
 
     benchmark: ClassVar[str]  # its name
-    row: ClassVar[Values]  # the types of a prediction and a reference, to be shown
-    read_row: ClassVar[Callable[[Any, str], object] | None] = None  # refuses what is no row of a dataset
+    # the types of a prediction and a reference, to be shown; {} if references are rows of the benchmark's dataset
+    row: ClassVar[Values] = {}
 
     def __init__(self, *of_evaluate: Any, **more: Any) -> None:
         super().__init__(*of_evaluate, **more)
@@ -86,54 +85,33 @@ class Module(evaluate.Metric):  # type: ignore[misc]
         self._add(texts, rows, "references[{}]")
 
     def _add(self, predictions: list[Any], references: list[Any], where: str) -> None:
-        read_row = type(self).read_row
-        if read_row is not None:
+        rows = self._rows()
+        if rows is not None:
             for number, row in enumerate(references):
-                read_row(row, where.format(number))
+                rows.read(row, where.format(number))  # refuses what is no row
         self._predictions += predictions
         self._references += references
 
     def _record(self) -> Benchmark:
         return registry.benchmark(type(self).benchmark)
 
+    def _rows(self) -> Rows[Any] | None:
+        """Return what reads references that are rows of the benchmark's dataset; None if they are something else."""
+        record = self._record()
+        if isinstance(record, RowsMetric):
+            return record.table
+        return None
+
     def _info(self) -> evaluate.MetricInfo:
         record = self._record()
+        row = type(self).row
+        rows = self._rows()
+        if rows is not None:
+            row = {"predictions": datasets.Value("string"), "references": rows.features()}
         return evaluate.MetricInfo(
             description=record.description,
             citation=record.citation,
             inputs_description=record.help,
-            features=datasets.Features(type(self).row),
+            features=datasets.Features(row),
             reference_urls=list(record.links),
         )
-
-
-def without_image(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the types of a dataset's columns without the image, which no metric reads."""
-    return {name: kind for name, kind in columns.items() if not isinstance(kind, datasets.Image)}
-
-
-def _without_others(record: Benchmark, options: dict[str, Any]) -> dict[str, Any]:
-    """Leave out the options of other metrics, with a warning."""
-    own = {}
-    others = []
-    for name, value in options.items():
-        if name in record.keywords or name == "ids":
-            own[name] = value
-        else:
-            others.append(name)
-    if others:
-        named = ", ".join(sorted(others))
-        warnings.warn(f"{record.name} ignores the options of other metrics: {named}.", stacklevel=4)
-    return own
-
-
-def _rows_of(predictions: Any, references: Any) -> tuple[list[Any], list[Any]]:
-    """Return predictions and references as lists of one length."""
-    expected = "a list, one per row"
-    texts = listed("predictions", predictions, expected)
-    rows = listed("references", references, expected)
-    if len(texts) != len(rows):
-        raise ValueError(
-            f"There are {len(texts)} predictions and {len(rows)} references; expected one of each per row."
-        )
-    return list(texts), list(rows)

@@ -1,6 +1,6 @@
 """The page of a metric's Space: it scores the metric's example, or whatever is pasted in its place.
 
-metrics/<name>/app.py names the metric; example.json in the benchmark's package holds what the page opens with, and the
+The Space's app.py names the metric; example.json in the benchmark's package holds what the page opens with, and the
 options that it offers. Nothing that is pasted is shown as HTML, kept, or sent anywhere, and the page sends no request
 to any other server: the responses are in a frame that reaches nothing around it, and the chart is an image.
 """

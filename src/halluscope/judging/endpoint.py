@@ -32,7 +32,6 @@ from halluscope.judging.judge import (
     Pairs,
     Schema,
     Voter,
-    check_leave_out,
 )
 from halluscope.judging.questions import Question
 from halluscope.judging.votes import FAILED, NO, OTHER, YES, first_word
@@ -122,13 +121,12 @@ class Endpoint(Judge):
         self,
         model: str,
         settings: Mapping[str, Any],
-        leave_out: str | Sequence[str] = (),
         **http: Any,
     ) -> None:
         self.client = Client(Server.named(model), **http)
         self.model = self.client.server.model  # the model's name on the server
         self.name = self.client.server.key  # the model, and a digest of the address if it is not OpenAI's
-        self.refused = set(check_leave_out(leave_out))  # the settings that the server does not accept
+        self.refused: set[str] = set()  # the settings that the server does not accept
         self.usage = Usage()
         self.max_tokens: int = settings["max_tokens"]
         self._settings = dict(settings)

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.judging.questions import Question
-from halluscope.validation import listed, word
 
 Pairs = NDArray[np.int64]  # [n, 2]: row `i` asks question `pairs[i, 1]` about text `pairs[i, 0]`
 
@@ -145,14 +144,6 @@ class KnownJudge(ChatJudge):
         return iter(())
 
     def close(self) -> None: ...
-
-
-def check_leave_out(names: Any) -> list[str]:
-    """Return the settings that a server is known to refuse, from one name or a list of names."""
-    if isinstance(names, str):
-        names = [names]
-    settings = listed("leave_out", names, "a list of settings' names")
-    return [word("leave_out", name, SETTINGS) for name in settings]
 
 
 def check_workers(workers: int, device: str | None) -> None:

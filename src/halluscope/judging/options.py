@@ -19,10 +19,8 @@ from halluscope.judging.judge import (
     MOST_AT_ONCE,
     MOST_WORKERS,
     PRESENT,
-    SETTINGS,
     ChatJudge,
     Voter,
-    check_leave_out,
     check_workers,
 )
 from halluscope.judging.prompts import Collected, PromptSpec
@@ -55,15 +53,6 @@ def _check_store(value: Any) -> None:
 class JudgeOptions:
     """How judges are asked."""
 
-    leave_out: str | Sequence[str] = option(
-        (),
-        "settings not to send, because the endpoint refuses them (default: find out by trying): temperature, "
-        "max_tokens, ...",
-        about=f"settings that an endpoint is known to refuse ({', '.join(SETTINGS)}); by default it is asked which",
-        choices=SETTINGS,
-        many=True,
-        check=check_leave_out,
-    )
     at_once: int = option(
         AT_ONCE,
         f"the greatest number of concurrent requests to an endpoint (default: {AT_ONCE})",
@@ -155,7 +144,6 @@ class VoteOptions(JudgeOptions):
             "device": self.device,
             "workers": self.workers,
             "at_once": self.at_once,
-            "leave_out": self.leave_out,
         }
 
     @cached_property
@@ -347,7 +335,6 @@ class VerdictOptions(JudgeOptions):
             device=self.device,
             max_tokens=self.max_tokens,
             temperature=self.temperature,
-            leave_out=self.leave_out,
             at_once=self.at_once,
         )
 

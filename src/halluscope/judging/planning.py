@@ -248,7 +248,7 @@ class VotePlan(Cache):
                 return StandIn(judge.key, judge.key, lexical, self.cache)
             return StandIn(judge.key, judge.key, judge)  # its votes cost nothing
         if is_served(judge):
-            served = EndpointVoter(judge.removeprefix(ENDPOINT), leave_out=settings["leave_out"])
+            served = EndpointVoter(judge.removeprefix(ENDPOINT))
             model = Model(served.name, served.key, served.max_tokens)
         else:
             model = find_model(judge, settings["device"])

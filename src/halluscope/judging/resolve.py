@@ -109,7 +109,6 @@ def resolve(
     device: str | None,
     workers: int,
     at_once: int,
-    leave_out: str | Sequence[str],
 ) -> list[Voter]:
     """Return the voters of these names, in their order; see `VoteOptions` for how they are run or asked."""
     names = ", ".join(repr(judge) for judge in judges)
@@ -128,7 +127,7 @@ def resolve(
         elif judge == LEXICAL:
             voters.append(LexicalJudge(vocabulary))
         elif is_served(judge):
-            voters.append(EndpointVoter(judge.removeprefix(ENDPOINT), at_once=at_once, leave_out=leave_out))
+            voters.append(EndpointVoter(judge.removeprefix(ENDPOINT), at_once=at_once))
         else:
             voters.append(local_judge(judge, device, workers))
     check_once([voter.key for voter in voters])

@@ -49,10 +49,27 @@ class Rows(Generic[R]):
     others: ClassVar[tuple[str, ...]] = ()  # further columns that are read where others published the rows
     # a column that only the authors' file has; "" if its rows are those without an id, None if rows are never theirs
     marker: ClassVar[str | None] = None
+    before_image: ClassVar[str] = "file_name"  # the column that the image follows, if it is built
 
     @abstractmethod
     def parse(self, row: Fields) -> R:
         """Return a row of checked fields, by our names; of the authors' file too."""
+
+    def features(self, with_image: bool = False) -> dict[str, Any]:
+        """Return the types of the dataset's columns, which are the fields of a row."""
+        from datasets import Image, List, Value
+
+        number = Value("int64")
+        text = Value("string")
+        types: dict[Any, Any] = {int: number, str: text, str | None: text, tuple[str, ...]: List(text)}
+        columns = {}
+        for column in fields(self.row_type):
+            if column.name == "form":
+                continue
+            columns[column.name] = types[column.type]
+            if with_image and column.name == self.before_image:
+                columns["image"] = Image()
+        return columns
 
     def load(self, sources: Sequence[str]) -> list[R]:
         """Read datasets, or files of the authors, as users name them."""

@@ -52,7 +52,7 @@ def tables() -> dict[str, PublishedTable]:
 
 
 def load(name: str, chosen: Mapping[str, str] | None = None) -> Published:
-    """Read published results, by the name of a dataset such as "throne_coco", or of one of HQM's tables.
+    """Read published results, by the name of a dataset such as "throne_coco", or "hqm".
 
     Of the rows that state a fact in `chosen`, those that state another value are left out.
     """

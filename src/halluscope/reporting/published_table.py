@@ -8,10 +8,9 @@ import csv
 from dataclasses import dataclass
 from pathlib import Path
 
-NAME = "name"  # the column with the model's name; in HQM's first table, the benchmark's
+NAME = "name"  # the column with the model's name; in HQM's table, the benchmark's
 # The value of the column `sign` in a row whose scores are printed as what is missing to 100 %
 MINUS = "printed as 100 - rate"
-SEPARATOR = ";"  # stands between the words of a list in one cell
 
 
 @dataclass(frozen=True)
@@ -20,7 +19,6 @@ class PublishedRow:
 
     name: str
     facts: dict[str, str]  # what else the table says in words, such as a model's size or who judged
-    lists: dict[str, list[str]]
     printed: dict[str, float]  # the scores and counts as printed; an int if no decimals are printed
 
     @property
@@ -37,11 +35,9 @@ class PublishedTable:
     """A table of scores that a paper prints, or an authors' page."""
 
     file: Path  # the csv file with the rows
-    title: str
     source: str  # the paper and its tables, or what else prints the scores
     url: str
     facts: tuple[str, ...] = ()  # the columns of words, besides the name
-    lists: tuple[str, ...] = ()  # the columns with a list in each cell
     not_in_percent: tuple[str, ...] = ()  # the columns of numbers that are not printed in percent
     highest: float = 1  # the highest value that a score of this table can have
     sign: str = ""  # the fact that is `MINUS` in rows that print 100 minus their scores; "" if no row does
@@ -62,14 +58,12 @@ class PublishedTable:
         return rows
 
     def _row(self, cells: dict[str, str]) -> PublishedRow:
-        row = PublishedRow(cells[NAME], facts={}, lists={}, printed={})
+        row = PublishedRow(cells[NAME], facts={}, printed={})
         for column, text in cells.items():
             if column == NAME or text == "":
                 continue
             if column in self.facts:
                 row.facts[column] = text
-            elif column in self.lists:
-                row.lists[column] = text.split(SEPARATOR)
             else:
                 row.printed[column] = number(text)
         return row

@@ -248,11 +248,11 @@ def word_of(code: int) -> str | None:
     return _WORDS_OF_CODES.get(code)
 
 
-def of_empty(parser: str, rules: Mapping[str, Parser] = PARSERS) -> str:
+def of_empty(parser: str) -> str:
     """Say what a rule makes of an empty response, as in "responses, which ..."."""
     if parser == VCD:
         return f"the rule {VCD!r} reads as wrong"
-    return as_read(parser, word_of(rules[parser]("")))
+    return as_read(parser, word_of(PARSERS[parser]("")))
 
 
 def as_read(parser: str, answer: str | None) -> str:

@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from halluscope import registry
 from halluscope.benchmark import QUESTION, SIGNATURE, Benchmark
+from halluscope.building.spec import licence_of
 from halluscope.errors import MissingExtra, RunError
 from halluscope.judged import SPEAKS
 from halluscope.judging.cache import Record
@@ -281,7 +282,7 @@ def page(
 ) -> Page:
     """Return the page of models, the best first; several runs are compared, unless there are no resamples."""
     benchmark = of_signature(models[0].scores)
-    facts = {"Licence": benchmark.licence}
+    facts = {"Licence": licence_of(benchmark)}
     figures: list[Figure] = []
     try:
         figures = [figure.on_page for figure in of_models(models, benchmark)]

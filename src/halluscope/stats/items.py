@@ -1,19 +1,16 @@
 """How hard each row of a benchmark is, and how well it tells good models from bad ones.
 
-Sources: the corrected point-biserial correlation (Lord and Novick, 1968, chapter 15); the two-parameter logistic model
-of item response theory (Birnbaum, 1968), fitted by `girth`.
+Source: the corrected point-biserial correlation (Lord and Novick, 1968, chapter 15).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from halluscope.errors import needs
 from halluscope.stats.ratios import Floats, ratio
 
 FEWEST = 3  # models, for the share that is wrong
 FEWEST_TO_CORRELATE = 8  # models, for a correlation over models
-FEWEST_TO_FIT = 20  # models, for a model with two parameters
 
 SMALLEST_SUBSET = 10  # rows
 DRAWS = 200  # how many random subsets of a size are drawn
@@ -56,29 +53,6 @@ def discrimination(right: Floats) -> Floats:
     spread = np.sqrt(squares * others_squares)
     spread = np.where(spread > ROUNDING, spread, 0)
     return ratio((away * others_away).sum(axis=0), spread)
-
-
-def fitted(right: Floats) -> tuple[Floats, Floats] | None:
-    """Return each row's difficulty and discrimination by the two-parameter logistic model; None for too few models.
-
-    Both are on the scale of the models' ability, whose mean is 0 and standard deviation 1. They are NaN where all
-    models are right, or all wrong; a score of at least a half counts as right.
-    """
-    if len(right) < FEWEST_TO_FIT:
-        return None
-    with needs("Item response theory", "stats"):
-        from girth import twopl_jml
-    answers = (right >= 0.5).T.astype(int)  # [rows, models]
-    some_wrong = answers.min(axis=1) == 0
-    some_right = answers.max(axis=1) == 1
-    is_mixed = some_wrong & some_right
-    difficulties = np.full(len(answers), np.nan)
-    discriminations = np.full(len(answers), np.nan)
-    if is_mixed.any():
-        fit = twopl_jml(answers[is_mixed])
-        difficulties[is_mixed] = fit["Difficulty"]
-        discriminations[is_mixed] = fit["Discrimination"]
-    return difficulties, discriminations
 
 
 def smallest(right: Floats, seed: int) -> Subset | None:

@@ -28,8 +28,6 @@ class Measured:
 
     difficulty: Floats  # the share of models that are wrong: [rows]
     discrimination: Floats  # NaN for too few models: [rows]
-    # difficulty and discrimination by item response theory: [rows] each; None for too few models
-    fit: tuple[Floats, Floats] | None
 
     @property
     def is_suspect(self) -> Bools:
@@ -39,15 +37,10 @@ class Measured:
 
     def row(self, row: int) -> dict[str, float]:
         """Return what is measured of a row."""
-        values = {
+        return {
             "difficulty": float(self.difficulty[row]),
             "discrimination": float(self.discrimination[row]),
         }
-        if self.fit is not None:
-            difficulty, discrimination = self.fit
-            values["irt_difficulty"] = float(difficulty[row])
-            values["irt_discrimination"] = float(discrimination[row])
-        return values
 
 
 def items(folders: Sequence[str | Path], score: str = "", top: int = 20, seed: int = 0) -> Printed:
@@ -57,9 +50,8 @@ def items(folders: Sequence[str | Path], score: str = "", top: int = 20, seed: i
 
     Returns:
         `models`, `score`, `rows`; `items`, a dict per row with its id, `question`, `label`, `difficulty` (the share of
-        models that are wrong), `discrimination` (NaN for fewer than 8 models), `irt_difficulty`,
-        `irt_discrimination` (from 20 models on) and `suspect`; and `subset`, the smallest random subset that gives the
-        full ranking: `ids`, `kept`, `error`. None for no such subset.
+        models that are wrong), `discrimination` (NaN for fewer than 8 models) and `suspect`; and `subset`, the smallest
+        random subset that gives the full ranking: `ids`, `kept`, `error`. None for no such subset.
     """
     runs = checked(folders)
     benchmark = benchmark_of(runs)
@@ -72,9 +64,7 @@ def items(folders: Sequence[str | Path], score: str = "", top: int = 20, seed: i
     right = values[:, is_known]
     if benchmark.direction(name) == LOWER:
         right = 1 - right
-    measured = Measured(
-        statistics.difficulty(right), statistics.discrimination(right), statistics.fitted(right)
-    )
+    measured = Measured(statistics.difficulty(right), statistics.discrimination(right))
     first = next(iter(runs))
     known_rows = np.array(rows[first])[is_known].tolist()
     table = table_of(runs[first], known_rows, measured)
@@ -199,8 +189,6 @@ def remarks(result: Values, suspects: int) -> list[str]:
     if len(models) < enough:
         why = f". Too few models to say how well a row tells them apart: expected {enough}"
     lines.append(f"{suspects:,} suspects: rows that all models get wrong{why}")
-    if len(models) < statistics.FEWEST_TO_FIT:
-        lines.append(f"too few models for item response theory: expected {statistics.FEWEST_TO_FIT}")
     lines.append(said_of_subset(result["subset"]))
     return lines
 

@@ -7,7 +7,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from datasets import Features, Image, List, Value
+from datasets import Features, Value
 
 from halluscope.benchmarks.amber.data import KINDS, PAIR, ROWS, SIMILAR, TASKS, AmberRow
 from halluscope.benchmarks.amber.words import load_words
@@ -19,18 +19,6 @@ from halluscope.sanitize import one_line, short_repr
 
 # Two words are synonyms if the cosine of their vectors is greater (the script's --similarity_score)
 LEAST_COSINE = 0.8
-
-COLUMNS = {
-    "id": Value("int64"),
-    "file_name": Value("string"),
-    "image": Image(),
-    "prompt": Value("string"),
-    "task": Value("string"),
-    "dimension": Value("string"),
-    "answer": Value("string"),
-    "truth": List(Value("string")),
-    "hallu": List(Value("string")),
-}
 
 
 def counts(rows: Sequence[AmberRow]) -> dict[str, Any]:
@@ -75,7 +63,7 @@ def make(order: Order, vectors: str | None = None) -> Path:
         out,
         rows,
         image_of,
-        columns=COLUMNS,
+        columns=ROWS.features(with_image=True),
         counts=numbers,
         sources={"annotations": annotations, "queries": queries},
         others=tables_besides,

@@ -158,10 +158,6 @@ class.
 }
 """
     links = ("https://arxiv.org/abs/2311.07397", "https://github.com/junyangwang0410/AMBER")
-    licence = (
-        "AMBER's annotations and queries: Apache-2.0. The origin of its images is not stated, so they are never "
-        "published by this project."
-    )
     compared = (
         "With convention=official, and the nouns and synonyms that the authors' script found, the metric gives the "
         "scores that the script prints: tests/benchmarks/test_amber.py, tests/golden/amber_official.json."
@@ -213,7 +209,7 @@ class.
         Dataset(
             "amber",
             id=("id",),
-            columns=("file_name", "prompt", "task", "dimension", "answer", "truth", "hallu"),
+            columns=ROWS.needed,
             own=("task", "dimension", "truth", "hallu"),
             image_key="file_name",
         ),

@@ -4,23 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from datasets import Image, Value
-
 from halluscope.benchmarks.dash_b.data import HALVES, QUESTIONS, Question
 from halluscope.building.command import Builder
 from halluscope.building.output import Order
 
 FOLDERS = {answer: half for half, answer in HALVES.items()}  # right answer -> the folder of the images
-
-COLUMNS = {
-    "question_id": Value("int64"),
-    "file_name": Value("string"),
-    "image": Image(),
-    "source": Value("string"),
-    "object": Value("string"),
-    "question": Value("string"),
-    "answer": Value("string"),
-}
 
 
 def counts(rows: Sequence[Question]) -> dict[str, int]:
@@ -39,7 +27,9 @@ def make(order: Order) -> Path:
     out = order.target()
     sources = order.fetch_all(*HALVES)
     rows = QUESTIONS.read_lists([(half, source.path) for half, source in sources.items()])
-    return order.write_rows(out, rows, image_of, columns=COLUMNS, counts=counts(rows), sources=sources)
+    return order.write_rows(
+        out, rows, image_of, columns=QUESTIONS.features(with_image=True), counts=counts(rows), sources=sources
+    )
 
 
 def image_of(row: Question) -> str:

@@ -56,10 +56,6 @@ were found because models take them to show it. A response is read as yes or no 
 }
 """
     links = ("https://arxiv.org/abs/2503.23573", "https://github.com/YanNeu/DASH-B")
-    licence = (
-        "No licence is stated for the lists or the images; they are built from the authors' files and never "
-        "published."
-    )
     compared = (
         "With the official parser, the answers that the authors published give the same reading in all 2,682 rows: "
         "tests/benchmarks/test_labelled.py."
@@ -78,7 +74,7 @@ were found because models take them to show it. A response is read as yes or no 
         Dataset(
             "dash_b",
             id=("question_id",),
-            columns=("file_name", "source", "object", "question", "answer"),
+            columns=QUESTIONS.needed,
             own=("source",),
             upstream=("img_id", "object_name", "gt"),
             # the authors' file of answers has no other id

@@ -5,8 +5,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from datasets import Image, List, Value
-
 from halluscope.benchmarks.gavie.data import PLACE, QUESTIONS, Question, Region, region_of
 from halluscope.building.command import Builder
 from halluscope.building.images import check_described
@@ -18,22 +16,6 @@ from halluscope.paths import path_of
 from halluscope.sanitize import short_repr
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-
-COLUMNS = {
-    "id": Value("int64"),
-    "image_id": Value("int64"),
-    "image": Image(),
-    "question": Value("string"),
-    "regions": List(
-        {
-            "phrase": Value("string"),
-            "x": Value("int64"),
-            "y": Value("int64"),
-            "width": Value("int64"),
-            "height": Value("int64"),
-        }
-    ),
-}
 
 
 def counts(rows: Sequence[Question]) -> dict[str, int]:
@@ -109,7 +91,9 @@ def make(order: Order, regions: Path | None = None) -> Path:
     if regions is not None:
         sources["regions"] = order.fetch("regions", regions, "--regions")
         rows = with_regions(rows, sources["regions"].path)
-    return order.write_rows(out, rows, image_of, columns=COLUMNS, counts=counts(rows), sources=sources)
+    return order.write_rows(
+        out, rows, image_of, columns=QUESTIONS.features(with_image=True), counts=counts(rows), sources=sources
+    )
 
 
 def image_of(row: Question) -> str:

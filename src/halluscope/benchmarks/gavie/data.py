@@ -47,6 +47,19 @@ class Questions(Rows[Question]):
     needed = ("id", "image_id", "question", "regions")
     marker = ""
 
+    def features(self, with_image: bool = False) -> dict[str, Any]:
+        from datasets import Image, List, Value
+
+        columns = {"id": Value("int64"), "image_id": Value("int64")}
+        if with_image:
+            columns["image"] = Image()
+        columns["question"] = Value("string")
+        region = {"phrase": Value("string")}
+        for name in PLACE:
+            region[name] = Value("int64")
+        columns["regions"] = List(region)
+        return columns
+
     def renamed(self, row: Mapping[str, Any]) -> dict[str, Any]:
         values = super().renamed(row)
         values.setdefault("regions", None)

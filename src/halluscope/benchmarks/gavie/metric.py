@@ -65,10 +65,7 @@ accuracy (is it true of the image?).
 }
 """
     links = ("https://arxiv.org/abs/2306.14565", "https://github.com/FuxiaoLiu/LRV-Instruction")
-    licence = (
-        "Instructions and the authors' prompt: BSD-3-Clause. Regions and images: Visual Genome, CC BY 4.0; the "
-        "photographs belong to their Flickr owners."
-    )
+    licence = "The authors' prompt: BSD-3-Clause."
 
     principal = "accuracy"
     scores = {
@@ -83,7 +80,7 @@ accuracy (is it true of the image?).
         Dataset(
             "gavie",
             id=("id",),
-            columns=("image_id", "question", "regions"),
+            columns=QUESTIONS.needed,
             own=("regions",),
         ),
     )

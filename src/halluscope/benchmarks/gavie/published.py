@@ -12,7 +12,6 @@ FOLDER = Path(__file__).parent / "published"
 TABLES = (
     PublishedTable(
         file=FOLDER / "gavie.csv",
-        title="GAVIE",
         source="Liu et al., leaderboard in the README of LRV-Instruction",
         url="https://github.com/FuxiaoLiu/LRV-Instruction",
         facts=("judged_by",),

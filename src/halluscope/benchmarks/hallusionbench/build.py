@@ -5,29 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from datasets import Image, Value
-
 from halluscope.benchmarks.hallusionbench.data import QUESTIONS, ROLES, Question
 from halluscope.building.command import Builder
 from halluscope.building.output import Order
-
-COLUMNS = {
-    "category": Value("string"),
-    "subcategory": Value("string"),
-    "visual_input": Value("int64"),
-    "set_id": Value("int64"),
-    "figure_id": Value("int64"),
-    "question_id": Value("int64"),
-    "question": Value("string"),
-    "gt_answer": Value("string"),
-    "gt_answer_details": Value("string"),
-    "sample_note": Value("string"),
-    "filename": Value("string"),
-    "image": Image(),
-    "pair": Value("string"),
-    "figure": Value("string"),
-    "role": Value("string"),
-}
 
 
 def counts(rows: Sequence[Question]) -> dict[str, Any]:
@@ -60,7 +40,7 @@ def make(order: Order) -> Path:
         out,
         rows,
         image_of,
-        columns=COLUMNS,
+        columns=QUESTIONS.features(with_image=True),
         counts=counts(rows),
         sources={"questions": questions},
         exact=True,  # file names such as 0_0.png occur in several subcategories: only the whole path is unique

@@ -27,17 +27,17 @@ class Question(Row):
 
     category: str
     subcategory: str
+    visual_input: int  # 0 no visual, 1 original image, 2 edited image
     set_id: int  # shared by the figures and questions of one root; unique within the subcategory
     figure_id: int  # the figure in the set; 0 for the control question
     question_id: int  # the question in the set
-    visual_input: int  # 0 no visual, 1 original image, 2 edited image
     question: str
     gt_answer: str
     gt_answer_details: str  # the right answer in words
     sample_note: str | None
-    figure: str | None  # such as "VD/ocr/3_1"; None without a visual
     filename: str | None  # in the folder hallusion_bench, such as "VD/ocr/3_1.png"
     pair: str  # the control pair, such as "VD/ocr/3/q1"
+    figure: str | None  # such as "VD/ocr/3_1"; None without a visual
     role: str
 
     @property
@@ -77,6 +77,7 @@ class Questions(Rows[Question]):
         "question",
         "gt_answer",
     )
+    before_image = "filename"
 
     def parse(self, row: Fields) -> Question:
         category = row.one_of("category", CATEGORIES)

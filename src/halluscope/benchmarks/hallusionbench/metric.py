@@ -61,7 +61,6 @@ image (visual illusion)?
 }
 """
     links = ("https://arxiv.org/abs/2310.14566", "https://github.com/tianyi-lab/HallusionBench")
-    licence = "Questions and images: BSD-3-Clause."
     compared = (
         "Its scores equal those of the authors' script for the same verdicts: "
         "tests/benchmarks/test_hallusionbench.py, tests/golden/hallusionbench_official.json."

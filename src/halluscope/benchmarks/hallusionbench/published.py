@@ -12,7 +12,6 @@ URL = "https://arxiv.org/abs/2310.14566"
 TABLES = (
     PublishedTable(
         file=FOLDER / "hallusionbench.csv",
-        title="HallusionBench",
         source=f"{SOURCE}, Tables 2 and 3",
         url=URL,
         facts=("parameters", "judged_by"),
@@ -20,25 +19,9 @@ TABLES = (
     ),
     PublishedTable(
         file=FOLDER / "hallusionbench_leaderboard.csv",
-        title="HallusionBench: leaderboard",
         source="The leaderboard in the README of the authors' repository, ranked by overall, at commit 744007c (2025)",
         url="https://github.com/tianyi-lab/HallusionBench",
         facts=("date",),
         dataset="hallusionbench",
-    ),
-    PublishedTable(
-        file=FOLDER / "hallusionbench_questions.csv",
-        title="HallusionBench: questions by subcategory and visual input",
-        source=f"{SOURCE}, Figure 2",
-        url=URL,
-        not_in_percent=("no_visual", "original", "edited", "questions"),
-    ),
-    PublishedTable(
-        file=FOLDER / "hallusionbench_benchmarks.csv",
-        title="HallusionBench beside other benchmarks",
-        source=f"{SOURCE}, Table 1",
-        url=URL,
-        facts=("format", "control_pairs", "purpose"),
-        not_in_percent=("questions", "edited_questions", "images", "edited_images"),
     ),
 )

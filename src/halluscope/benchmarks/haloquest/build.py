@@ -3,23 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from datasets import Image, List, Value
-
 from halluscope.benchmarks.haloquest.data import QUESTIONS, Question, groups_of
 from halluscope.building.command import Builder
 from halluscope.building.output import Order
-
-COLUMNS = {
-    "id": Value("int64"),
-    "file_name": Value("string"),
-    "image": Image(),
-    "image_type": Value("string"),
-    "type": Value("string"),
-    "question": Value("string"),
-    "answers": List(Value("string")),
-    "stated": Value("string"),
-    "url": Value("string"),
-}
 
 
 def counts(rows: Sequence[Question]) -> dict[str, int]:
@@ -40,7 +26,7 @@ def counts(rows: Sequence[Question]) -> dict[str, int]:
 
 
 def make(order: Order) -> Path:
-    return order.build_rows(QUESTIONS.read_upstream, image_of, COLUMNS, counts)
+    return order.build_rows(QUESTIONS, image_of, counts)
 
 
 def image_of(row: Question) -> str:

@@ -60,9 +60,6 @@ whether a response agrees with one of the answers that people wrote; if so, it i
 }
 """
     links = ("https://arxiv.org/abs/2407.15680", "https://github.com/google/haloquest")
-    licence = (
-        "Questions and answers: CC BY 4.0. Each image has its own licence; no image is published from here."
-    )
 
     principal = "accuracy"
     scores = {
@@ -79,7 +76,7 @@ whether a response agrees with one of the answers that people wrote; if so, it i
         Dataset(
             "haloquest",
             id=("id",),
-            columns=("file_name", "image_type", "type", "question", "answers"),
+            columns=QUESTIONS.needed,
             own=("image_type", "answers"),
             upstream=("image_name", "image type", "hallucination type", "groundtruth responses"),
             image_key="file_name",

@@ -14,7 +14,6 @@ FOLDER = Path(__file__).parent / "published"
 TABLES = (
     PublishedTable(
         file=FOLDER / "haloquest.csv",
-        title="HaloQuest",
         source=(
             "Table in the authors' README (Wang et al., HaloQuest); its rows of May 2024 fit 348 questions, not 608"
         ),

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from datasets import Image, Value
-
 from halluscope.benchmarks.hqh.data import QUESTIONS, TYPES, Question
 from halluscope.building.command import Builder
 from halluscope.building.images import check_described
@@ -18,18 +16,6 @@ from halluscope.options import Option
 from halluscope.paths import path_of
 from halluscope.sanitize import short_repr
 from halluscope.validation import id_of
-
-COLUMNS = {
-    "id": Value("int64"),
-    "image_id": Value("int64"),
-    "image": Image(),
-    "question": Value("string"),
-    "answer": Value("string"),
-    "type": Value("string"),
-    "level": Value("string"),
-    "caption": Value("string"),
-    "details": Value("string"),
-}
 
 
 @dataclass(frozen=True)
@@ -100,7 +86,9 @@ def make(order: Order, image_data: Path | None = None) -> Path:
     if image_data is not None:
         sources["image_data"] = order.fetch("image_data", image_data, "--image-data")
         rows = with_image_data(rows, sources["image_data"].path)
-    return order.write_rows(out, rows, image_of, columns=COLUMNS, counts=counts(rows), sources=sources)
+    return order.write_rows(
+        out, rows, image_of, columns=QUESTIONS.features(with_image=True), counts=counts(rows), sources=sources
+    )
 
 
 def image_of(row: Question) -> str:

@@ -50,6 +50,7 @@ class Questions(Rows[Question]):
     needed = ("id", "image_id", "question", "answer", "type")
     upstream = {"question": "instruction", "answer": "ground_truth"}
     marker = "instruction"
+    before_image = "image_id"
 
     def parse(self, row: Fields) -> Question:
         type_ = row.one_of("type", TYPES)

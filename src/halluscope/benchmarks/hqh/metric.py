@@ -114,10 +114,6 @@ relation, comparison, environment, OCR) and by level (object, attribute, scene).
 }
 """
     links = ("https://github.com/HQHBench/HQHBench",)
-    licence = (
-        "The questions' repository states no licence: build the dataset where you use it, and ask the authors before "
-        "you pass it on."
-    )
 
     principal = "overall_hal"
     scores = {

@@ -9,7 +9,6 @@ FOLDER = Path(__file__).parent / "published"
 TABLES = (
     PublishedTable(
         file=FOLDER / "hqh.csv",
-        title="HQH",
         source="Yan et al., Measuring the Measurers, Table IV",
         url="https://github.com/HQHBench/HQHBench",
         facts=("judged_by",),

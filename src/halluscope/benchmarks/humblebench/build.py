@@ -4,20 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from datasets import Image, Value
-
 from halluscope.benchmarks.humblebench.data import QUESTIONS, TYPES, Question
 from halluscope.building.command import Builder
 from halluscope.building.output import Order
-
-COLUMNS = {
-    "question_id": Value("int64"),
-    "file_name": Value("string"),
-    "image": Image(),
-    "type": Value("string"),
-    "question": Value("string"),
-    "label": Value("string"),
-}
 
 
 def counts(rows: Sequence[Question]) -> dict[str, int]:
@@ -31,7 +20,7 @@ def counts(rows: Sequence[Question]) -> dict[str, int]:
 
 
 def make(order: Order) -> Path:
-    return order.build_rows(QUESTIONS.read_upstream, image_of, COLUMNS, counts)
+    return order.build_rows(QUESTIONS, image_of, counts)
 
 
 def image_of(row: Question) -> str | None:

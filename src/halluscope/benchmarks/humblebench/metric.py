@@ -74,10 +74,6 @@ is read as a letter by a rule.
 }
 """
     links = ("https://arxiv.org/abs/2509.09658", "https://github.com/maifoundations/HumbleBench")
-    licence = (
-        "The repository is under the MIT licence; its images are from other datasets, and are never published from "
-        "here."
-    )
     compared = (
         "The official parser gives the figures of the authors' metric on 1,500 simulated replies: "
         "tests/benchmarks/test_labelled.py, which reads golden/humblebench_official.json beside HALLUSCOPE_UPSTREAM."
@@ -108,7 +104,7 @@ is read as a letter by a rule.
         Dataset(
             "humblebench",
             id=("question_id",),
-            columns=("type", "label"),
+            columns=QUESTIONS.needed,
             own=("type", "label"),
             image_key="file_name",
         ),

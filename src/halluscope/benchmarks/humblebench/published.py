@@ -13,7 +13,6 @@ FOLDER = Path(__file__).parent / "published"
 TABLES = (
     PublishedTable(
         file=FOLDER / "humblebench.csv",
-        title="HumbleBench",
         source="Tong et al., the logs in the authors' repository (results/ @ 0a34e68)",
         url="https://github.com/maifoundations/HumbleBench/tree/0a34e68/results",
         facts=("setting",),

@@ -4,21 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from datasets import Image, Value
-
 from halluscope.benchmarks.llava_bench.data import CATEGORIES, QUESTIONS, Question, complete
 from halluscope.building.command import Builder
 from halluscope.building.output import Order
-
-COLUMNS = {
-    "id": Value("int64"),
-    "file_name": Value("string"),
-    "image": Image(),
-    "question": Value("string"),
-    "category": Value("string"),
-    "context": Value("string"),
-    "answer": Value("string"),
-}
 
 
 def counts(rows: Sequence[Question]) -> dict[str, int]:
@@ -35,7 +23,9 @@ def make(order: Order) -> Path:
     sources = order.fetch_all("questions", "context", "answers")
     rows = QUESTIONS.read_upstream(sources["questions"].path)
     rows = complete(rows, sources["context"].path, sources["answers"].path)
-    return order.write_rows(out, rows, image_of, columns=COLUMNS, counts=counts(rows), sources=sources)
+    return order.write_rows(
+        out, rows, image_of, columns=QUESTIONS.features(with_image=True), counts=counts(rows), sources=sources
+    )
 
 
 def image_of(row: Question) -> str:

@@ -118,10 +118,7 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
         "https://huggingface.co/datasets/liuhaotian/llava-bench-in-the-wild",
         "https://github.com/haotian-liu/LLaVA",
     )
-    licence = (
-        "Questions, contexts and GPT-4's answers: Apache-2.0. The images are from the web and belong to their owners. "
-        "The authors' prompt stands in their rule.json, which is read from the user's copy."
-    )
+    licence = "The authors' prompt stands in their rule.json, which is read from the user's copy."
 
     principal = SCORE
     presets = {"decoding": Preset(4, (Column(SCORE, "Score", ".1f"),))}
@@ -143,7 +140,7 @@ is the sum of the responses' ratings in percent of the sum of GPT-4's.
         Dataset(
             "llava_bench",
             id=("id",),
-            columns=("file_name", "question", "category", "context", "answer"),
+            columns=QUESTIONS.needed,
             own=("context", "answer", "category"),
             image_key="file_name",
         ),

@@ -9,7 +9,6 @@ FOLDER = Path(__file__).parent / "published"
 TABLES = (
     PublishedTable(
         file=FOLDER / "llava_bench.csv",
-        title="LLaVA-Bench (In-the-Wild)",
         source="Table in the authors' Model Zoo",
         url="https://github.com/haotian-liu/LLaVA/blob/main/docs/MODEL_ZOO.md",
         not_in_percent=("score", "score/conv", "score/detail", "score/complex"),

@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from datasets import Image, Value
-
 from halluscope.benchmarks.mme.data import QUESTIONS, SUBTASKS, Question
 from halluscope.building.command import Builder
 from halluscope.building.fetch import Fetched
@@ -17,15 +15,6 @@ FILE = "mme_benchmark.jsonl"
 # Where an image may stand in its subtask's folder, and how its name may end in other people's copies
 FOLDERS = ("", "images/")
 ENDINGS = (".jpg", ".png")
-
-COLUMNS = {
-    "id": Value("string"),
-    "subtask": Value("string"),
-    "file_name": Value("string"),
-    "image": Image(),
-    "question": Value("string"),
-    "answer": Value("string"),
-}
 
 
 def counts(rows: Sequence[Question]) -> dict[str, int]:
@@ -61,7 +50,7 @@ def make(order: Order) -> Path:
         out,
         rows,
         image_of,
-        columns=COLUMNS,
+        columns=QUESTIONS.features(with_image=True),
         counts=counts(rows),
         sources=sources,
         exact=True,

@@ -111,10 +111,6 @@ existence, count, position and color.
         "https://arxiv.org/abs/2306.13394",
         "https://github.com/BradyFU/Awesome-Multimodal-Large-Language-Models/tree/Evaluation",
     )
-    licence = (
-        "No licence is stated. The images must be asked for from the authors; the dataset is built from a user's copy "
-        "and never published."
-    )
     compared = (
         "The authors' sample of LaVIN's responses to the hallucination part gives the scores that they print, 185.00, "
         "88.33, 63.33 and 75.00, together 411.67: tests/benchmarks/test_mme.py."
@@ -142,7 +138,7 @@ existence, count, position and color.
         Dataset(
             "mme",
             id=("id",),
-            columns=("subtask", "file_name", "question", "answer"),
+            columns=QUESTIONS.needed,
             own=("subtask", "answer"),
             upstream=("type",),
             # LLaVA's and lmms-eval's ids are the images', which two questions share

@@ -9,7 +9,6 @@ FOLDER = Path(__file__).parent / "published"
 TABLES = (
     PublishedTable(
         file=FOLDER / "mme.csv",
-        title="MME",
         source="README of the authors' eval_tool (LaVIN); Liu et al., Improved Baselines (LLaVA-1.5)",
         url="https://arxiv.org/abs/2306.13394",
         facts=("printed_by",),

@@ -4,24 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from datasets import Image, List, Value
-
 from halluscope.benchmarks.mmhal.data import QUESTIONS, TYPES, Question
 from halluscope.building.command import Builder
 from halluscope.building.output import Order
-
-COLUMNS = {
-    "id": Value("int64"),
-    "image_id": Value("string"),
-    "file_name": Value("string"),
-    "image": Image(),
-    "image_url": Value("string"),
-    "question": Value("string"),
-    "answer": Value("string"),
-    "type": Value("string"),
-    "topic": Value("string"),
-    "contents": List(Value("string")),
-}
 
 
 def counts(rows: Sequence[Question]) -> dict[str, int]:
@@ -36,7 +21,7 @@ def counts(rows: Sequence[Question]) -> dict[str, int]:
 
 
 def make(order: Order) -> Path:
-    return order.build_rows(QUESTIONS.read_upstream, image_of, COLUMNS, counts)
+    return order.build_rows(QUESTIONS, image_of, counts)
 
 
 def image_of(row: Question) -> str | None:

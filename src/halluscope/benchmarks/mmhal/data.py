@@ -24,13 +24,13 @@ class Question(Row):
 
     id: int
     image_id: str
+    file_name: str | None  # the photograph's name in the authors' folder
+    image_url: str | None
     question: str
     answer: str  # a person's
     type: str
     topic: str
     contents: tuple[str, ...]  # objects in the image, not all of them
-    image_url: str | None
-    file_name: str | None  # the photograph's name in the authors' folder
 
 
 class Questions(Rows[Question]):

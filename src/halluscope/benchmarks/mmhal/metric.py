@@ -88,10 +88,7 @@ mean rating and the share of ratings below 3, which mean hallucination, over all
 }
 """
     links = ("https://arxiv.org/abs/2309.14525", "https://huggingface.co/datasets/Shengcao1006/MMHal-Bench")
-    licence = (
-        "Questions, answers and the authors' prompt: Apache-2.0, according to the card of their dataset. The "
-        "photographs belong to their owners on Flickr, each under its own licence."
-    )
+    licence = "The authors' prompt: Apache-2.0."
 
     principal = "rating"
     presets = {
@@ -110,7 +107,7 @@ mean rating and the share of ratings below 3, which mean hallucination, over all
         Dataset(
             "mmhal",
             id=("id",),
-            columns=("image_id", "question", "answer", "type", "topic", "contents"),
+            columns=QUESTIONS.needed,
             own=("answer", "contents"),
             upstream=("gt_answer", "question_type", "question_topic", "image_content", "image_src"),
         ),

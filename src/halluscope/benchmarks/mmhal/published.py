@@ -13,7 +13,6 @@ FOLDER = Path(__file__).parent / "published"
 TABLES = (
     PublishedTable(
         file=FOLDER / "mmhal.csv",
-        title="MMHal-Bench",
         source="Sun et al., the card of their dataset",
         url="https://huggingface.co/datasets/Shengcao1006/MMHal-Bench",
         facts=("judged_by",),

@@ -26,11 +26,6 @@ It is not a benchmark: nothing is scored.
 }
 """
     links = ("https://arxiv.org/abs/2405.05256",)
-    licence = (
-        "COCO's annotations: CC BY 4.0. Visual Genome's: CC BY 4.0. LLaVA's instructions: CC BY 4.0, and OpenAI's "
-        "terms of use, because GPT-4 wrote them: for research, not for commercial use. Images: the terms of their "
-        "owners."
-    )
     datasets = (
         Dataset(
             "object_enumeration",

@@ -5,9 +5,6 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
-from datasets import Image as ImageFeature
-from datasets import List, Value
-
 from halluscope import vocabularies
 from halluscope.benchmarks.object_halbench.data import IMAGES, Image, file_name_of
 from halluscope.benchmarks.object_halbench.metric import LISTS
@@ -32,14 +29,6 @@ IMAGES_SHA256 = "3425d5cadce5"  # the first digits
 
 INSTANCES = "instances_val2014.json"
 CAPTIONS = "captions_val2014.json"
-
-COLUMNS = {
-    "image_id": Value("int64"),
-    "image": ImageFeature(),
-    "file_name": Value("string"),
-    "question": Value("string"),
-    "objects": List(Value("string")),
-}
 
 
 def counts(rows: Sequence[Image]) -> dict[str, int]:
@@ -67,7 +56,7 @@ def make(order: Order, objects: Path | None = None, synonyms: Path | None = None
         out,
         images,
         image_of,
-        columns=COLUMNS,
+        columns=IMAGES.features(with_image=True),
         counts=counts(images),
         sources={"questions": questions, "objects": fetched_objects(objects)},
     )

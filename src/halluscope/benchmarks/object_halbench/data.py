@@ -57,6 +57,7 @@ class Images(Rows[Image]):
     file = "a file of the same columns"
     id = "image_id"
     needed = ("image_id", "question", "objects")
+    before_image = "image_id"
 
     def parse(self, row: Fields) -> Image:
         image_id = row.whole("image_id")

@@ -166,10 +166,7 @@ The headline is the share of descriptions with a hallucinated object, among thos
 }
 """
     links = ("https://arxiv.org/abs/2312.00849", "https://github.com/RLHF-V/RLAIF-V")
-    licence = (
-        "Questions: the repository's badge says CC BY-NC 4.0, and it holds no licence file. COCO's annotations: CC BY "
-        "4.0. The authors' prompt and list of synonyms are read from the user's copies."
-    )
+    licence = "The authors' prompt and list of synonyms are read from the user's copies."
 
     principal = "chair_s_refine"
     presets = {
@@ -195,7 +192,7 @@ The headline is the share of descriptions with a hallucinated object, among thos
         Dataset(
             "object_halbench",
             id=("image_id",),
-            columns=("question", "objects"),
+            columns=IMAGES.needed,
             own=("objects",),
         ),
     )

@@ -11,7 +11,6 @@ PRINTED_AS = "printed_as"
 TABLES = (
     PublishedTable(
         file=FOLDER / "object_halbench.csv",
-        title="Object HalBench",
         source="README of MiniCPM-V, its table and its text",
         url="https://github.com/OpenBMB/MiniCPM-V/blob/01335523517538e464bd10914b4928ff8b36b4f2/README.md",
         facts=(PRINTED_AS,),

@@ -140,8 +140,8 @@ which the image was made, and says for each concrete noun of the LVLM's caption 
 """
     links = ("https://arxiv.org/abs/2312.03631", "https://github.com/assafbk/mocha_code")
     licence = (
-        "The dataset's card states the MIT licence; its images are synthetic. The ratings of concreteness state no "
-        "licence, so the user brings the file. This code was written from scratch."
+        "The ratings of concreteness state no licence, so the user brings the file. "
+        "This code was written from scratch."
     )
 
     principal = "openchair"

@@ -175,10 +175,6 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
 }
 """
     links = ("https://arxiv.org/abs/2305.10355",)
-    licence = (
-        "POPE's questions: MIT. RePOPE's answers: their repository states no licence, so build them where you use "
-        "them. Images (only in pope_c and pope_c_objects365, if built with them): each under the terms of its owner."
-    )
     compared = (
         "The metric gives the scores of the authors' script for the same responses: tests/benchmarks/test_pope.py, "
         "tests/golden/pope_official.json."

@@ -138,10 +138,7 @@ which they agree are compared with the objects annotated in the image.
 }
 """
     links = ("https://arxiv.org/abs/2405.05256",)
-    licence = (
-        "COCO's annotations: CC BY 4.0. Images: the terms of their owners. The paper's list of Objects365 images and "
-        "its released code: CC BY-NC 4.0; this code was written from scratch."
-    )
+    licence = "The released code: CC BY-NC 4.0; this code was written from scratch."
     compared = (
         "With class_f=mean and all_average=image the metric gives the released code's scores for the same votes: "
         "tests/benchmarks/test_throne.py, tests/golden/throne_released.json."

@@ -1,3 +1,0 @@
-from halluscope.hub.space import page
-
-page("humblebench").launch()
