@@ -1,6 +1,7 @@
 """What the thin modules in metrics/ share."""
 
 import sys
+import warnings
 from typing import Any, ClassVar
 
 import datasets
@@ -11,6 +12,7 @@ from halluscope.benchmark import Benchmark
 from halluscope.reading.rows import Rows
 from halluscope.reporting.tables import Values
 from halluscope.rows_metric import RowsMetric
+from halluscope.validation import listed
 
 
 class Module(evaluate.Metric):  # type: ignore[misc]
@@ -42,7 +44,7 @@ class Module(evaluate.Metric):  # type: ignore[misc]
         In an `evaluate.combine`, the options of the other metrics are left to these, with a warning.
         """
         record = self._record()
-        caller = sys._getframe(1).f_locals.get("self")  # a combination gives each metric the options of all
+        caller = sys._getframe(1).f_locals.get("self")
         if isinstance(caller, evaluate.CombinedEvaluations):
             options = _without_others(record, options)
         try:
@@ -115,3 +117,30 @@ class Module(evaluate.Metric):  # type: ignore[misc]
             features=datasets.Features(row),
             reference_urls=list(record.links),
         )
+
+
+def _without_others(record: Benchmark, options: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the options of other metrics, with a warning."""
+    own = {}
+    others = []
+    for name, value in options.items():
+        if name in record.keywords or name == "ids":
+            own[name] = value
+        else:
+            others.append(name)
+    if others:
+        named = ", ".join(sorted(others))
+        warnings.warn(f"{record.name} ignores the options of other metrics: {named}.", stacklevel=4)
+    return own
+
+
+def _rows_of(predictions: Any, references: Any) -> tuple[list[Any], list[Any]]:
+    """Return predictions and references as lists of one length."""
+    expected = "a list, one per row"
+    texts = listed("predictions", predictions, expected)
+    rows = listed("references", references, expected)
+    if len(texts) != len(rows):
+        raise ValueError(
+            f"There are {len(texts)} predictions and {len(rows)} references; expected one of each per row."
+        )
+    return list(texts), list(rows)
