@@ -34,16 +34,16 @@ def test_a_value_of_another_kind_or_out_of_range(criterion, bad):
     [
         ([{"id": 2, "rating": 1}], "line 1: the id 2 is not among the 1 questions; expected one such as 1"),
         (
-            [{"id": "1", "rating": 1}],
-            "line 1: the id '1' is not among the 1 questions; expected one such as 1",
+            [{"id": "a", "rating": 1}],
+            "line 1: the id 'a' is not among the 1 questions; expected one such as 1",
         ),
         (
             [{"id": 1, "rating": 0, "responses": "other"}],
             "no verdict on 1 of the 1 questions, such as id 1 of mine",
         ),
-        ([{"rating": 1}], "expected an object with id, rating"),
+        ([{"rating": 1}, {"rating": 2}], "expected an object with id, rating"),
         ([{"id": 1, "score": 1}], "expected an object with id, rating"),
-        ([1], "expected an object with id, rating"),
+        ([1, 2], "expected an object with id, rating"),
     ],
 )
 def test_a_file_of_verdicts(tmp_path, rows, message):

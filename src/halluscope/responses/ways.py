@@ -108,6 +108,8 @@ def by_id(case: Case, columns: Sequence[str]) -> Pairs:
 def _of_stated_sets(case: Case, columns: Sequence[str]) -> list[Any]:
     """Return the rows of the sets that responses state in some columns: a file may answer one sampling."""
     rows = case.wanted
+    if case.identity.options.limit:  # those that were not read may state other sets
+        return rows
     for name in columns:
         stated = set(case.table.cells(name))
         rows = [row for row in rows if getattr(row, name) in stated]
