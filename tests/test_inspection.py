@@ -332,16 +332,18 @@ def test_a_benchmarks_prompt_about_other_images(inspected):
 
 
 def test_a_list_of_a_judges_texts(inspected):
-    """Texts, and completions as OpenAI's client writes them; they were called descriptions."""
+    """Texts, and completions as OpenAI's client writes them, spelled as texts too; they were called descriptions."""
     texts = [f"It is wrong in every detail that it gives of it.\n\nRating: {number}" for number in range(4)]
-    message = [{"choices": [{"message": {"role": "assistant", "content": text}}]} for text in texts]
-    for rows in (texts, [json.dumps(completion) for completion in message]):
+    descriptions = [f"A dog and {number} cats on the old grass, far from here." for number in range(4)]
+    for rows in (texts, completions(texts), list(map(json.dumps, completions(texts)))):
         found = inspected(rows)
         assert (found.kind, found.benchmarks, found.rows) == ("verdicts", ["mmhal"], 4)
-    assert (
-        inspected([f"A dog and {number} cats on the old grass, far from here." for number in range(4)]).kind
-        == "responses"
-    )
+    for rows in (descriptions, completions(descriptions)):
+        assert inspected(rows).kind == "responses"
+
+
+def completions(texts):
+    return [{"choices": [{"message": {"role": "assistant", "content": text}}]} for text in texts]
 
 
 def test_annotations(tmp_path, ran):

@@ -179,13 +179,10 @@ def inspect(file: str | Path) -> Inspection:
         if not figures:
             raise error from error.__cause__
         return Inspection(name, SCORES, figures=figures)
-    replies = _completions(rows)
-    if replies:
-        return _of_replies(Inspection(name, VERDICTS, len(replies), about=IN_ORDER), replies)
-    texts = _bare_texts(rows)
-    of_texts = _of_replies(Inspection(name, VERDICTS, len(texts), about=TEXTS_IN_ORDER), texts)
-    if of_texts.benchmarks:
-        return of_texts
+    for replies, about in ((_completions(rows), IN_ORDER), (_bare_texts(rows), TEXTS_IN_ORDER)):
+        of_replies = _of_replies(Inspection(name, VERDICTS, len(replies), about=about), replies)
+        if of_replies.benchmarks:  # else they may be an LVLM's
+            return of_replies
     if len(rows) == 1 and rows[0].keys() >= set(ANNOTATED):
         return Inspection(name, ANNOTATIONS, about=_counted(rows[0]))
     table = Table.of_rows(name, located)
@@ -475,12 +472,15 @@ def _shown_texts(table: Table, column: str) -> list[str]:
 
 
 def _completions(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the texts of chat completions; [] for other rows. The reader of responses gives each choice as a row."""
+    """Return the texts of chat completions; [] for other rows."""
     replies = []
     for row in rows:
-        if "message" not in row:
+        completion = row.get(TEXTS[0])  # where the reader of responses puts the choices, if it is one alone
+        if "message" in row:
+            completion = {"choices": [row]}
+        if not isinstance(completion, Mapping) or "choices" not in completion:
             return []
-        reply = completions.reply_in({"choices": [row]}, "a row")
+        reply = completions.reply_in(completion, "a row")
         if reply is None:
             return []
         replies.append(reply)

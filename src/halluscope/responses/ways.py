@@ -98,22 +98,28 @@ def by_id(case: Case, columns: Sequence[str]) -> Pairs:
     if not identity.partial_ok:
         places.sort(key=numbers.__getitem__)
     rows = [case.wanted[numbers[place]] for place in places]
-    needed = _of_stated_sets(case, sets)
+    needed = _needed(case, rows, sets)
     pairs = agreeing(case, way, rows, places, len(needed))
     if not identity.partial_ok and len(rows) < len(needed):
         check_none_missing(case, missing(case, needed, rows), len(needed))
     return pairs
 
 
-def _of_stated_sets(case: Case, columns: Sequence[str]) -> list[Any]:
-    """Return the rows of the sets that responses state in some columns: a file may answer one sampling."""
-    rows = case.wanted
-    if case.identity.options.limit:  # those that were not read may state other sets
-        return rows
+def _needed(case: Case, rows: Sequence[Any], columns: Sequence[str]) -> list[Any]:
+    """Return the rows that need a response.
+
+    If those that have one are all rows of the sets that responses state in some columns, no other row needs one: a file
+    may answer one sampling.
+    """
+    if case.identity.options.limit:  # what was not read may state other sets
+        return case.wanted
+    of_sets = case.wanted
     for name in columns:
         stated = set(case.table.cells(name))
-        rows = [row for row in rows if getattr(row, name) in stated]
-    return rows
+        of_sets = [row for row in of_sets if getattr(row, name) in stated]
+    if len(rows) < len(of_sets):
+        return case.wanted
+    return of_sets
 
 
 def _keys(case: Case, theirs: Sequence[str], ours: Sequence[str], rows: Sequence[Any]) -> Keys:
