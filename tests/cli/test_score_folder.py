@@ -121,9 +121,19 @@ def test_responses_that_cannot_be_scored_together_say_why(upstream, tmp_path, mo
     rows = [json.loads(line) for line in (bench / "answers/llava-v1.5-7b.jsonl").read_text().splitlines()]
     other = [row | {"answer_id": f"other {row['question_id']}"} for row in rows]
     (tmp_path / "other.jsonl").write_text("\n".join(map(json.dumps, other)))
-    ratings = ["--dataset", "llava_bench", "--ratings", bench / "reviews/llava-v1.5-7b-eval1.jsonl"]
-    ran("score llava_bench --responses", bench / "answers/llava-v1.5-7b.jsonl", *ratings)
-    assert "ratings of other responses" in refused("score llava_bench --responses other.jsonl", *ratings)
+    reviews = bench / "reviews/llava-v1.5-7b-eval1.jsonl"
+    ran(
+        "score llava_bench --dataset llava_bench --responses",
+        bench / "answers/llava-v1.5-7b.jsonl",
+        "--ratings",
+        reviews,
+    )
+    rows = [json.loads(line) for line in reviews.read_text().splitlines()]
+    as_texts = [row | {"question_id": str(row["question_id"])} for row in rows]
+    (tmp_path / "as_texts.jsonl").write_text("\n".join(map(json.dumps, as_texts)))
+    for ratings in (reviews, "as_texts.jsonl"):
+        score = ["score llava_bench --dataset llava_bench --responses other.jsonl --ratings", ratings]
+        assert "ratings of other responses" in refused(*score)
 
 
 @pytest.mark.parametrize(

@@ -215,6 +215,19 @@ def batch(number, body, **more):
 RATED = [6, 6, 0, 0]
 
 
+def test_completions_whose_questions_are_texts(asked, capsys):
+    """They were taken in the file's order."""
+    rows = [completion(f"Rating: {RATED[number]}", question_id=str(number)) for number in (3, 2, 1, 0)]
+    assert scored(asked, capsys, "--ratings", write(asked, rows))["rating/attribute"] == 6
+
+
+def test_completions_of_which_one_names_no_question(asked, capsys):
+    """The order says nothing, as the others may stand in any."""
+    rows = [completion(f"Rating: {RATED[number]}", question_id=number) for number in (3, 2, 1, 0)]
+    rows[1]["question_id"] = 40
+    assert "entry 2 names none of the 4 questions" in refused(asked, capsys, rows)
+
+
 def test_a_batchs_output_is_taken_by_its_requests(asked, capsys):
     """OpenAI writes it in any order; each line has an id of its own, and so has the completion in it."""
     rows = [batch(number, completion(f"Rating: {RATED[number]}", id="chatcmpl-7")) for number in (2, 0, 3, 1)]
@@ -477,6 +490,30 @@ def test_forms_of_files(asked, capsys, content, is_told):
         result = scored(asked, capsys, "--ratings", asked / "judged.json")
     assert (result["rating/attribute"], result["rating/counting"], result["unreadable"]) == (6, 0, 0)
     assert any(IN_ORDER in str(warning.message) for warning in told) is is_told
+
+
+@pytest.mark.parametrize("counter", ["id", "index"])
+def test_a_count_of_rows_beside_the_question(asked, capsys, counter):
+    """The count was taken for the question, as its column stood first."""
+    rows = rows_beside(question_id=[3, 2, 1, 0], rating=RATED[::-1])
+    for number, row in enumerate(rows):
+        row[counter] = number
+    assert scored(asked, capsys, "--ratings", write(asked, rows))["rating/attribute"] == 6
+
+
+@pytest.mark.parametrize("ids", [[2, 3, 4, 5], [1, 2, 3, 5]])
+@pytest.mark.parametrize("by_completion", [True, False])
+def test_ids_that_look_like_a_count_of_other_questions(asked, capsys, ids, by_completion):
+    """Ratings of questions 1 to 4 are none of these; they were taken in the file's order."""
+    questions = [row | {"id": id} for row, id in zip(mmhal_rows(4), ids, strict=True)]
+    (asked / "questions.json").write_text(json.dumps(questions))
+    responses = [{"id": id, "response": f"Text {id}"} for id in ids]
+    (asked / "mine.json").write_text(json.dumps(responses))
+    rows = [{"id": number, "rating": 3} for number in range(1, 5)]
+    if by_completion:
+        rows = [completion("Rating: 3", id=number) for number in range(1, 5)]
+    message = refused(asked, capsys, rows)
+    assert "none of the 4 questions" in message or "not among the 4 questions" in message
 
 
 def test_completions_that_are_written_as_texts(asked, capsys):

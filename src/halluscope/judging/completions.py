@@ -5,16 +5,19 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
+from halluscope.judging.question_ids import (
+    COLUMNS,
+    CUSTOM_ID,
+    QUESTION_ID,
+    are_count,
+    in_rows,
+    is_among,
+    number_in,
+)
 from halluscope.sanitize import short_repr
 
 # A row with its location, for messages
 Located = tuple[str, Any]
-
-QUESTION_ID = "question_id"
-# What a batch's output, which has no fixed order, calls the request
-CUSTOM_ID = "custom_id"
-# The columns that may name the question where none is called so
-ID_COLUMNS = (CUSTOM_ID, "id", "index")
 
 # Why a completion ended before its text did
 CUT_OFF = ("length", "max_tokens", "content_filter", "abort")
@@ -113,6 +116,7 @@ def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], file: str) -> lis
     if None in named:
         _check_custom_ids(rows, ids)
         _check_in_order(rows, is_completion, ids, file)
+        _check_all_or_none(rows, named, known)
         warnings.warn(
             f"{file} holds chat completions without ids of questions: they are taken in the questions' order.",
             stacklevel=2,
@@ -151,36 +155,38 @@ def _check_custom_ids(rows: Sequence[Located], ids: Sequence[Hashable]) -> None:
             )
 
 
+def _check_all_or_none(
+    rows: Sequence[Located], named: Sequence[Hashable | None], known: Collection[Hashable]
+) -> None:
+    """Refuse rows of which only some name a question: then the order says nothing of the others."""
+    if not any(id is not None for id in named):
+        return
+    stated = in_rows([row for _, row in rows], known)
+    if are_count(stated, known):
+        return
+    place = list(named).index(None)
+    raise ValueError(
+        f"{rows[place][0]} names none of the {len(known):,} questions, but other chat completions of the file do (it "
+        f"says {short_repr(stated[place])}). Give each the id of its question in a column {QUESTION_ID}, or none an id."
+    )
+
+
 def _question_of(row: Any, known: Collection[Hashable], where: str) -> Hashable | None:
     """Return the id of the question that a row names; a completion's own id, such as "chatcmpl-1", is none."""
     if not isinstance(row, Mapping):
         return None
-    question_id: Hashable = row.get(QUESTION_ID)
-    if _is_among(question_id, known):
-        return question_id
     named: dict[str, Hashable] = {}  # by column
-    for column in ID_COLUMNS:
-        id = row.get(column)
-        if column == CUSTOM_ID:
-            id = _of_text(id, known)
-        if _is_among(id, known):
+    for column in COLUMNS:
+        id = number_in(row.get(column), known)
+        if is_among(id, known):
             named[column] = id
     if not named:
         return None
+    if QUESTION_ID in named:
+        return named[QUESTION_ID]
     if len(set(named.values())) > 1:
         questions = " and ".join(f"{id!r} ({column})" for column, id in named.items())
         raise ValueError(
             f"{where} names two questions, {questions}; expected one. Name it in a column {QUESTION_ID}."
         )
     return next(iter(named.values()))
-
-
-def _of_text(id: Any, known: Collection[Hashable]) -> Any:
-    """Return the id that stands in a text; a batch calls its requests by texts only."""
-    if isinstance(id, str) and id not in known and id.isascii() and id.isdigit():
-        return int(id)
-    return id
-
-
-def _is_among(id: Any, known: Collection[Hashable]) -> bool:
-    return isinstance(id, str | int) and id in known

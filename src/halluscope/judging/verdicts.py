@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from halluscope.files.opening import json_rows, read_json
-from halluscope.judging import completions
+from halluscope.judging import completions, question_ids
 from halluscope.judging.completions import Located
 from halluscope.judging.options import GIVEN
 from halluscope.paths import path_of
@@ -43,9 +43,6 @@ REPLIES = (
     "review",
     "evaluation",
 )
-
-# The columns that may name the question which a verdict is on, ours first
-QUESTION_IDS = ("id", completions.QUESTION_ID, completions.CUSTOM_ID, "index", "idx")
 
 # How a truth value is spelled, in lower case
 _TRUTHS = {
@@ -273,7 +270,7 @@ def read_given(
             rows.append((where, row))
     for where, row in _with_ids(rows, ids, str(file), names):
         id = row["id"]
-        if not _is_id(id) or id not in known:
+        if not question_ids.is_among(id, known):
             raise _unknown_id(where, id, ids, names)
         check(where, row)
         if is_of_a_run and id in texts:
@@ -297,10 +294,9 @@ def _with_ids(
 ) -> list[tuple[str, Mapping[str, Any]]]:
     """Return rows with the `id` of the question that each is on; rows that name none get the ids in their order."""
     known = set(ids)
-    stated = [_id_in(row, known) for _, row in rows]
+    stated = question_ids.in_rows([row for _, row in rows], known)
     without = [place for place, id in enumerate(stated) if id is None]
-    is_count = stated == list(range(1, len(rows) + 1)) and not known.issuperset(stated)
-    if rows and (len(without) == len(rows) or is_count):
+    if rows and (len(without) == len(rows) or question_ids.are_count(stated, known)):
         if len(rows) != len(ids):
             where, row = rows[0]
             raise _not_a_verdict(where, row, names, f"{len(rows):,} rows here, and {len(ids):,} questions")
@@ -316,17 +312,6 @@ def _with_ids(
     for (where, row), id in zip(rows, stated, strict=True):
         with_ids.append((where, dict(row, id=id)))
     return with_ids
-
-
-def _id_in(row: Mapping[str, Any], known: Collection[Hashable]) -> Any:
-    """Return the id in the first column that has one; None if there is none."""
-    for column in QUESTION_IDS:
-        id = row.get(column)
-        if isinstance(id, str) and id not in known and id.isascii() and id.isdigit():
-            return int(id)
-        if id is not None:
-            return id
-    return None
 
 
 def _verdict_in(row: Mapping[str, Any], criteria: Sequence[Criterion], where: str) -> Mapping[str, Any]:
@@ -379,10 +364,6 @@ def _is_of_a_run(path: Path) -> bool:
     if path.name == ITEMS:
         folder = path.parent
     return (folder / RUN).is_file()
-
-
-def _is_id(value: Any) -> bool:
-    return isinstance(value, int | str) and not isinstance(value, bool)
 
 
 def _unknown_id(where: str, id: Any, ids: Sequence[Hashable], names: Sequence[str]) -> ValueError:

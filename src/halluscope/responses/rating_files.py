@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.files.opening import SHEETS, ending, parse, read_text, rows_of
-from halluscope.judging.verdicts import JUDGE_TEXT, QUESTION_IDS
+from halluscope.judging import question_ids
+from halluscope.judging.verdicts import JUDGE_TEXT
 from halluscope.reading import tables
 from halluscope.reading.tables import Located
 from halluscope.responses.unfolding import are_objects, rows_of_columns
@@ -34,7 +35,7 @@ def _rows_of_object(content: Mapping[str, Any], where: str) -> list[Located]:
     in_columns = rows_of_columns(content)
     if in_columns:
         return [(f"{where}, row {number}", row) for number, row in enumerate(in_columns, 1)]
-    if not content.keys().isdisjoint(QUESTION_IDS):
+    if not content.keys().isdisjoint(question_ids.COLUMNS):
         return [(where, content)]
     lists = [name for name, value in content.items() if are_objects(value)]
     if len(lists) == 1:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.benchmarks.llava_bench.reading import MODEL, REFERENCE
+from halluscope.judging.question_ids import number_in
 from halluscope.responses.rating_files import rows_in
 from halluscope.sanitize import short_repr
 
@@ -72,7 +73,7 @@ def check_reviewed(file: Path, responses: str, answers: Mapping[int, str]) -> No
         if not isinstance(review, Mapping) or "question_id" not in review:
             continue
         reviews += 1
-        expected = answers.get(review["question_id"])
+        expected = answers.get(number_in(review["question_id"], answers))
         if expected is None or "answer2_id" not in review:
             continue
         checked += 1
