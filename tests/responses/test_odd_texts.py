@@ -175,6 +175,8 @@ NOTES = [
     "Error code: 429 - {'error': {'message': 'Rate limit reached'}}",
     "[ERROR] no reply",
     "openai.APITimeoutError: Request timed out.",
+    "anthropic.InternalServerError: Error code: 500",
+    "Request aborted",
     "Connection error.",
     "Traceback (most recent call last):",
     "CUDA out of memory. Tried to allocate 2 GiB",

@@ -38,12 +38,6 @@ _ERROR = re.compile(
     r"|(?:Request|Connection) (?:timed out|error|reset|aborted|refused)"
     r"|Too Many Requests|Rate limit (?:reached|exceeded)"
 )
-# So many characters at the beginning of a text show whether it may be such a note, and few texts' are different
-_BEGINNING = 20
-_MAY_BE_NOTE = re.compile(
-    "err|exc|nan|null|none|<na>|trace|cuda|http|timed|conn|too m|rate|<resp", re.IGNORECASE
-)
-
 
 def remarks(texts: Sequence[str], prompts: Sequence[str]) -> list[str]:
     """Return what a user should know of the texts that are scored.
@@ -66,19 +60,13 @@ def remarks(texts: Sequence[str], prompts: Sequence[str]) -> list[str]:
 
 def warn_of_notes(texts: Sequence[str]) -> None:
     """Warn of texts, be it a single one, that a program wrote where it got no response."""
-    beginnings = {text[:_BEGINNING] for text in texts}
-    suspects = {beginning for beginning in beginnings if _MAY_BE_NOTE.search(beginning)}
-    if not suspects:
-        return
-    notes = []
-    for text in texts:
-        if text[:_BEGINNING] in suspects and _is_note(text.strip(), texts):
-            notes.append(text)
+    notes = {text for text in dict.fromkeys(texts) if _is_note(text.strip(), texts)}
     if not notes:
         return
+    told = [text for text in texts if text in notes]
     message = (
-        f"{len(notes):,} of {len(texts):,} responses are a program's note that it has none, such as "
-        f"{short_repr(notes[0], 60)}: they are scored as texts, and a rule may read them as an answer. Ask the LVLM "
+        f"{len(told):,} of {len(texts):,} responses are a program's note that it has none, such as "
+        f"{short_repr(told[0], 60)}: they are scored as texts, and a rule may read them as an answer. Ask the LVLM "
         "again, or remove these rows and pass --partial (partial=True)."
     )
     warnings.warn(named(message), stacklevel=3)
