@@ -39,6 +39,7 @@ _ERROR = re.compile(
     r"|Too Many Requests|Rate limit (?:reached|exceeded)"
 )
 
+
 def remarks(texts: Sequence[str], prompts: Sequence[str]) -> list[str]:
     """Return what a user should know of the texts that are scored.
 
