@@ -347,3 +347,13 @@ def test_two_text_columns_of_a_table(tmp_path, labels):
     )
     assert result["precision_all"] == pytest.approx(2 / 3)
     assert result["mean_words"] == 3.5
+
+
+def test_an_index_of_pandas_without_a_name_may_hold_commas(tmp_path, labels):
+    file = tmp_path / "captions.csv"
+    lines = [",image_id,response"]
+    for number, caption in CAPTIONS.items():
+        lines.append(f'"{number}, 0",{number},{caption}')
+    file.write_text("\n".join(lines) + "\n")
+    result = halluscope.score("throne", str(file), labels, judges="lexical", bootstrap=0)
+    assert result["matched"] == "image_id"

@@ -221,7 +221,8 @@ def _alone(work: Path, path: Path) -> Iterator[None]:
 
 def _clear(work: Path, path: Path) -> None:
     """Remove unfinished and replaced folders; if a process was killed between two renames, undo the first rename."""
-    new, old = work / "new", work / "old"
+    new = work / "new"
+    old = work / "old"
     if new.exists() and old.exists():
         if path.exists():
             raise OutputError(

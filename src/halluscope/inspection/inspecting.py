@@ -299,7 +299,7 @@ class _Columns:
         return ""
 
 
-def _roles(columns: "_Columns", rows: int, text: str, question: str) -> dict[str, str]:
+def _roles(columns: _Columns, rows: int, text: str, question: str) -> dict[str, str]:
     """Return the columns of ids, texts, images and questions, by their roles, where there are any."""
     roles = {
         "id": columns.first(IDS_OF_ROWS, rows),
@@ -498,7 +498,7 @@ def _bare_texts(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     return texts
 
 
-def _of_verdicts(name: str, columns: "_Columns", rows: Sequence[Mapping[str, Any]]) -> Inspection:
+def _of_verdicts(name: str, columns: _Columns, rows: Sequence[Mapping[str, Any]]) -> Inspection:
     """Say whose verdicts rows hold, by their columns, or by the words of a judge's replies."""
     roles = _roles(columns, len(rows), "", "")
     inspection = Inspection(name, VERDICTS, len(rows), columns=roles)

@@ -321,7 +321,7 @@ def _check_columns(present: Collection[str], needed: Collection[str], written: s
 
 
 def _known_columns(source: Source, present: Sequence[str], names: Collection[str]) -> list[str]:
-    """Return the columns to read, of which a dataset must have one: of a folder of texts the library reads `text`."""
+    """Return the columns to read. A dataset must have one: the library also loads a folder of any texts."""
     columns = [name for name in names if name in present]
     if not columns:
         raise _not_loaded(source, f"its columns are {', '.join(present)}")

@@ -12,7 +12,7 @@ from halluscope.responses.api_replies import text_in_object, text_in_parts
 from halluscope.responses.table import kinds
 
 # Labels that files have in place of the texts "yes" and "no"
-YES_NO = ({"1": "yes", "0": "no"}, {"true": "yes", "false": "no"}, {"y": "yes", "n": "no"})
+_LABELS = ({"1": "yes", "0": "no"}, {"true": "yes", "false": "no"}, {"y": "yes", "n": "no"})
 
 # What VLMEvalKit writes in place of a response where a model did not answer
 FAILED = "Failed to obtain answer via API."
@@ -89,7 +89,7 @@ def yes_no_labels(cells: Iterable[Any]) -> Mapping[str, str]:
         labels.add(label_in(cell))
         if "" in labels or len(labels) > 2:
             return {}
-    for pair in YES_NO:
+    for pair in _LABELS:
         if labels and labels <= pair.keys():
             return pair
     return {}

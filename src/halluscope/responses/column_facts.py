@@ -33,7 +33,7 @@ _QUESTION = re.compile(r"[^.?!:>\n]+\?")
 _NUMBER = re.compile(r"\s*-?[\d.]+(?:[eE][-+]?\d+)?\s*")
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 
-REMEMBERED = 2**12  # how many texts are remembered in their plain form: questions and labels recur
+REMEMBERED = 2**12  # how many texts are remembered in their plain form: questions, labels and images recur
 
 # The text of a column in each row; None where a row has none
 Texts = Sequence[str | None]

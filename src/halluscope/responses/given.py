@@ -1,6 +1,5 @@
 """What users give as responses: files, files in parts, rows, texts, or texts by their ids; and the names of LVLMs."""
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,9 +18,6 @@ Row = Mapping[str, Any]
 # The responses of one LVLM as a user gives them: a file, "NAME=A,B,C" for a file in parts, rows, texts in the
 # dataset's order, or {id: text}; or a pair of a name and one of these
 Given = str | Path | Sequence[Row | str] | Mapping[Any, Any] | tuple[str, Any]
-
-# How a text ends that is the name of a file
-_NAME = re.compile(r"\S+\.(?:jsonl?|csv|tsv|parquet|xlsx|eval)(?:\.gz)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -131,8 +127,8 @@ def is_by_name(responses: Any) -> bool:
 
 def _is_of_one(value: Any) -> bool:
     """Whether a value may be all responses of an LVLM."""
-    if isinstance(value, str):
-        return _NAME.fullmatch(value) is not None
+    if isinstance(value, str):  # the name of a file, or a text
+        return ending(Path(value)) != "" and len(value.split()) == 1
     if isinstance(value, list | tuple):  # a list of one text is a text, as some files have it
         return len(value) != 1 or not isinstance(value[0], str)
     if isinstance(value, Mapping):  # of texts by ids, and no row with named columns

@@ -8,13 +8,12 @@ from operator import attrgetter
 from typing import Any
 
 from halluscope.options import MatchingOptions
-from halluscope.responses.column_facts import plain_question
+from halluscope.responses.column_facts import REMEMBERED, plain_question
 from halluscope.responses.image_urls import file_in
 from halluscope.responses.names import IDS, IMAGES, is_image_file
 from halluscope.responses.table import kinds
 from halluscope.sanitize import one_line
 
-REMEMBERED = 2**12  # how many texts are remembered in their plain form: images and questions recur
 LONGEST_ID = 400  # a longer text is no number and no image's name
 
 _COCO = re.compile(r"(?:COCO_(?:train|val|test)\d{4}_)?(\d{12})(?:\.(?:jpe?g|png))?", re.IGNORECASE)

@@ -1,7 +1,7 @@
 """How the columns of other people's files are called: ids, images, questions, responses."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
 # The columns where a response's text is looked for; the first that a file has is tried first
@@ -20,9 +20,9 @@ TEXTS = (
     "caption",
 )
 
-# The columns that hold the response in some files, and in others what people wrote; the last where right answers, which
-# would be recognised, are no texts
+# The columns that hold the response in some files, and in others what people wrote
 CAPTION = "caption"
+# So do these, but where right answers are texts, what people wrote is recognised by them
 BY_ANYBODY = ("answer", "text")
 
 # The columns that hold the right answer, whoever wrote the file; "answer" may be the LVLM's
@@ -128,6 +128,16 @@ def only_one_in(name: str, words: Iterable[str]) -> str:
     if len(present) != 1:
         return ""
     return present[0]
+
+
+def parts_in(name: str, parts: Mapping[str, Collection[str]]) -> dict[str, str]:
+    """Return which part of the rows a name says, such as {"sampling": "random"}, given the values of columns."""
+    named = {}
+    for column, values in parts.items():
+        value = only_one_in(name, values)
+        if value:
+            named[column] = value
+    return named
 
 
 def is_image_file(text: str) -> bool:

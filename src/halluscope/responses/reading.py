@@ -26,7 +26,7 @@ from halluscope.responses.cells import (
 from halluscope.responses.given import Given, Source
 from halluscope.responses.image_urls import URLS
 from halluscope.responses.logs import LOG, Stated
-from halluscope.responses.names import IDS, IMAGES, MODELS, QUESTIONS, SAYS, TEXTS, is_image_file, only_one_in
+from halluscope.responses.names import IDS, IMAGES, MODELS, QUESTIONS, SAYS, TEXTS, is_image_file, parts_in
 from halluscope.responses.table import ABSENT, Row, Table, kinds, picked
 from halluscope.responses.unfolding import (
     ABOUT,
@@ -284,22 +284,12 @@ def _located(source: Source, options: Reading, beside: Stated, cut_ends: CutEnds
     for file in source.files:
         part: dict[str, str] = {}
         if len(source.files) > 1:
-            part = _part_of(file, options)
+            part = parts_in(file.name, options.parts)
         for where, row in _rows_of(file, options, beside, choices):
             named = _with_plain_names(row, where, options.matching)
             if part and isinstance(row, dict):
                 named = {**part, **named}
             yield where, named
-
-
-def _part_of(file: Path, options: Reading) -> dict[str, str]:
-    """Return the columns and values that the name of a part's file gives to its rows."""
-    part = {}
-    for column, values in options.parts.items():
-        value = only_one_in(file.name, values)
-        if value:
-            part[column] = value
-    return part
 
 
 @dataclass(frozen=True)
@@ -312,7 +302,7 @@ class _Holds:
         if self.options.text_columns:
             return not set(self.options.text_columns).isdisjoint(columns)
         names = [plain(column) for column in columns]
-        return text_column.first_named(names)[1] != "" or any(map(SAYS.match, names))
+        return text_column.first_named(names) != "" or any(map(SAYS.match, names))
 
 
 def _rows_of(file: Path, options: Reading, beside: Stated, choices: tables.Choices) -> Iterator[Located]:
@@ -398,7 +388,9 @@ def with_known_columns(table: Table, columns: Sequence[str] = ()) -> Table:
     Of chat completions, which were read choice by choice, the message is the response.
     """
     first = table.row(0)
-    text = text_column.first_named(first, columns)[1]
+    text = text_column.first_named(first)
+    if columns:
+        text = next((name for name in columns if name in first), "")
     has_no_id = set(IDS).isdisjoint(first)
     asks_nothing = set(QUESTIONS).intersection(first) <= {text}
     more: dict[str, list[Any]] = {}
@@ -468,9 +460,10 @@ def _text_columns(table: Table, options: Reading) -> Sequence[str]:
         if table.columns.keys().isdisjoint(columns):
             raise _no_text(table.where[0], table.row(0), columns, text_column.may_hold_responses(table))
         return columns
-    known, first = text_column.first_named(table.names)
+    names = table.names
+    first = text_column.first_named(names)
     answer = ""
-    if first in options.dataset and set(options.dataset) <= set(table.names):
+    if first in options.dataset and set(options.dataset) <= set(names):
         answer = first
     column = text_column.by_name(table, answer)
     if column:
@@ -480,7 +473,8 @@ def _text_columns(table: Table, options: Reading) -> Sequence[str]:
             f"{table.where[0]} is a row of the dataset, whose {answer!r} is the right answer; expected the LVLM's "
             "response."
         )
-    raise _no_text(table.where[0], table.row(0), known, text_column.may_hold_responses(table))
+    usual = text_column.usual_names(names)
+    raise _no_text(table.where[0], table.row(0), usual, text_column.may_hold_responses(table))
 
 
 def _no_text(where: str, row: Row, known: Sequence[str], columns: Sequence[str] = ()) -> ValueError:
@@ -600,7 +594,7 @@ def _text_of(cell: Any, where: str, column: str) -> str:
 
 def text_of(row: Row, where: str) -> str:
     """Return the text of a row that stands alone, which has it in one of `TEXTS`."""
-    known, name = text_column.first_named(row)
+    name = text_column.first_named(row)
     if not name:
-        raise _no_text(where, row, known)
+        raise _no_text(where, row, text_column.usual_names(row))
     return _text_of(row[name], where, name)

@@ -138,8 +138,9 @@ class Case:
             cells = self.responses.cells(name)
             if all(isinstance(cell, str) and plain_object(cell) in known for cell in cells):
                 columns.append(name)
-        # of several, the others may be objects that the question is not about
-        return columns if len(columns) == 1 else [name for name in columns if name == "object"]
+        if len(columns) > 1:  # the others may be objects that the question is not about
+            return [name for name in columns if name == "object"]
+        return columns
 
     @cached_property
     def known_images(self) -> set[str]:

@@ -60,7 +60,7 @@ def by_name(table: Table, without: str = "") -> str:
         without: a column that does not hold the responses, whatever its name.
     """
     names = table.names
-    _, listed = first_named([name for name in names if name != without])
+    listed = first_named([name for name in names if name != without])
     if listed:
         return listed
     if len(names) > 1 and not set(names).intersection(IDS + QUESTIONS):
@@ -87,24 +87,28 @@ def may_hold_responses(table: Table) -> list[str]:
     return [name for name in _named_otherwise(table) if _holds_texts(table, name)]
 
 
-def first_named(names: Iterable[str], columns: Sequence[str] = ()) -> tuple[Sequence[str], str]:
-    """Return the columns that may hold the text, by default those of `TEXTS`, and the first that a file has."""
+def first_named(names: Iterable[str]) -> str:
+    """Return the first column that is named as one with the text often is; "" for none."""
     present = set(names)
-    known = list(columns or TEXTS)
-    # beside a label, `text` is the question, unless another column asks
-    if not columns and LABEL in present and present.intersection(QUESTIONS) == {"text"}:
-        known.remove("text")
-    for name in known:
+    for name in usual_names(present):
         if name in present:
-            return known, name
-    return known, ""
+            return name
+    return ""
+
+
+def usual_names(present: Collection[str]) -> list[str]:
+    """Return how a column with the text may be named beside those that are present."""
+    names = list(TEXTS)
+    # beside a label, `text` is the question, unless another column asks
+    if LABEL in present and set(QUESTIONS).intersection(present) == {"text"}:
+        names.remove("text")
+    return names
 
 
 def _named_like_responses(names: Sequence[str]) -> list[str]:
     """Return the columns whose names say that they hold an LVLM's texts; those of `TEXTS` come first."""
     present = set(names)
-    known, _ = first_named(names)
-    columns = [name for name in known if name in present]
+    columns = [name for name in usual_names(present) if name in present]
     for name in names:
         if SAYS.match(name) and _has_no_known_use(name, present):
             columns.append(name)

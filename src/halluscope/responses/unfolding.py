@@ -4,7 +4,6 @@ A row is an object with a text, or with numbers alone. Lists of rows may lie und
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +19,7 @@ from halluscope.responses.names import (
     TEXTS,
     TURNS,
     is_image_file,
-    only_one_in,
+    parts_in,
 )
 from halluscope.sanitize import one_line
 from halluscope.validation import is_number
@@ -33,8 +32,10 @@ SAMPLE = {"doc_id", "filtered_resps"}
 # Keys that mark an object as a response, or as a sample, in which no list of rows is looked for
 OWN = SAMPLE.union(TEXTS)
 
-# The keys that say what a row is about, and those that name a cell, where a column may be named by the plural
+# The keys that say what a row is about
 ABOUT = set(IDS).union(QUESTIONS)
+
+# The names of columns that may be written in the plural too, such as "questions"
 CELLS = ABOUT.union(TEXTS, {LABEL})
 
 # Who says a turn of a chat, in the words of LLaVA's, OpenAI's and Google's files
@@ -81,17 +82,14 @@ def rows_of_columns(content: Mapping[str, Any], text_columns: Collection[str] = 
         content: the object.
         text_columns: the columns that the user names.
     """
-    names = content.get("columns")
-    lists = content.get("data")
-    if isinstance(names, list) and isinstance(lists, list):
-        with suppress(TypeError, ValueError):
-            rows = [dict(zip(names, cells, strict=True)) for cells in lists]
-            return _with_index(rows, content.get("index"))
+    rows = _rows_of_lists(content)
+    if rows:
+        return rows
     first = next(iter(content.values()), None)
     if not isinstance(first, list | dict):
         return []
     if len(content) == 1:
-        return _rows_of_column(content)
+        return _rows_of_only_column(content)
     index = _index_in(content, text_columns)
     columns = {}
     for name, value in content.items():
@@ -105,13 +103,25 @@ def rows_of_columns(content: Mapping[str, Any], text_columns: Collection[str] = 
     lengths = {len(cells) for cells in columns.values()}
     if len(lengths) > 1:
         return []
-    rows = []
     for cells in zip(*columns.values(), strict=True):
         rows.append(dict(zip(columns, cells, strict=True)))
     return _with_index(rows, index)
 
 
-def _rows_of_column(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _rows_of_lists(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of a table of names of columns and lists of cells; [] for other objects."""
+    names = content.get("columns")
+    lists = content.get("data")
+    if not isinstance(names, list) or not isinstance(lists, list):
+        return []
+    try:
+        rows = [dict(zip(names, cells, strict=True)) for cells in lists]
+    except (TypeError, ValueError):  # they are something else
+        return []
+    return _with_index(rows, content.get("index"))
+
+
+def _rows_of_only_column(content: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the rows of a table with one column, of texts by id, whose ids are no count from 0; [] for other objects.
 
     A count from 0 is pandas' own, and says nothing but the order.
@@ -132,7 +142,10 @@ def _is_count(index: Sequence[str]) -> bool:
 
 
 def _index_in(content: Mapping[str, Any], text_columns: Collection[str]) -> list[str]:
-    """Return the keys of the cells in a table's columns: a count, or any if a column is named as columns often are."""
+    """Return the keys of the cells in a table's first column; [] where it is a list, or may be no column.
+
+    It is one if its keys count its cells, or if any column is named as columns often are.
+    """
     first = next(iter(content.values()))
     if not isinstance(first, dict):
         return []
@@ -300,12 +313,7 @@ def _facts_of_key(name: str, known: Unfolding) -> dict[str, str]:
         return {"image": name}
     if name.isdigit():
         return {tables.KEY: name}
-    facts = {}
-    for column, values in known.parts.items():
-        value = only_one_in(name, values)
-        if value:
-            facts[column] = value
-    return facts
+    return parts_in(name, known.parts)
 
 
 def _is_by_id(name: str, value: Row) -> bool:

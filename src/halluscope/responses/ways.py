@@ -644,8 +644,8 @@ def by_cells(case: Case) -> Pairs | None:
 
     Responses with equal cells must be in the order of one of these sets. None if no cell names several sets.
     """
-    column = next(iter(case.identity.also), "")
-    if column not in case.table.columns:
+    column = next(iter(case.identity.also), None)
+    if column is None or column not in case.table.columns:
         return None
     places_by_sets: dict[frozenset[str], list[int]] = {}
     for place, cell in enumerate(case.table.cells(column)):
