@@ -15,7 +15,7 @@ from halluscope.terminal import hides_bars
 SHOWN = 5  # how many names or ids of missing images an error shows
 
 
-def find_image(name: str, folder: Readable, exact: bool = False) -> Readable | None:
+def _find_image(name: str, folder: Readable, exact: bool = False) -> Readable | None:
     """Find an image by its whole path, or by a shorter and shorter end of it if the path need not be `exact`.
 
     A folder that was unpacked without its outer folders may hold images/v1/patch8/a.jpg as patch8/a.jpg.
@@ -39,7 +39,7 @@ def find_image(name: str, folder: Readable, exact: bool = False) -> Readable | N
 
 def missing(names: Iterable[str], folder: Readable, exact: bool = False) -> list[str]:
     """Return the names of the images that are not in a folder."""
-    return [name for name in names if find_image(name, folder, exact) is None]
+    return [name for name in names if _find_image(name, folder, exact) is None]
 
 
 def check_images(names: Collection[str], folder: Readable, only_present: bool, exact: bool) -> None:
@@ -58,7 +58,7 @@ def check_images(names: Collection[str], folder: Readable, only_present: bool, e
     present = sorted(set(names) - set(absent))
     name_of: dict[str, str] = {}  # file -> the image that it is
     for name in tqdm(present, desc="checking images", unit="image", disable=hides_bars()):
-        file = find_image(name, folder, exact)
+        file = _find_image(name, folder, exact)
         assert file is not None, "those that are missing were left out"
         other = name_of.setdefault(str(file), name)
         if other != name:
@@ -73,7 +73,7 @@ def stored_image(name: str | None, folder: Readable, exact: bool = False) -> dic
     """Return an image as a dataset stores it; None if there is none."""
     if name is None:
         return None
-    file = find_image(name, folder, exact)
+    file = _find_image(name, folder, exact)
     if file is None:
         return None
     return {"bytes": read_bytes(file, "image"), "path": name}

@@ -169,7 +169,7 @@ def inspect(file: str | Path) -> Inspection:
     try:
         for where, row in reading.located(path_of(file), cut_ends):
             if isinstance(row, Mapping):
-                row = with_document(row)
+                row = _with_document(row)
                 located.append((where, row))
                 rows.append(row)
     except LimitExceeded:
@@ -202,7 +202,7 @@ def _counted(content: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def with_document(row: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_document(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a harness's sample with the columns of its document, as `score` reads it; any other row as it is."""
     if not row.keys() >= SAMPLE:
         return row

@@ -220,19 +220,19 @@ def _to_cut(table: Iterator[list[str]], where: str, cut_ends: CutEnds | None) ->
         for row in table:
             number += 1
             yield row
-    except HalfQuoted as error:
+    except _HalfQuoted as error:
         if cut_ends is None or number == 0 or len(error.rest.splitlines()) > 1:
             raise
         cut_ends.leave_out(f"{where}, row {number + 1}", error.rest, error, "a whole row")
 
 
-class HalfQuoted(BuildError):
+class _HalfQuoted(BuildError):
     """A table ends within quotation marks."""
 
     rest = ""  # the text from the row on that has no end
 
 
-def allow_long_cells(longest: int) -> None:
+def _allow_long_cells(longest: int) -> None:
     """Let csv read cells of so many characters. Its limit is the whole process's, so it is raised, never lowered."""
     csv.field_size_limit(max(csv.field_size_limit(), min(longest, 2**31 - 1)))
 
@@ -240,7 +240,7 @@ def allow_long_cells(longest: int) -> None:
 def cells(text: str, where: str, separator: str = ",") -> Iterator[list[str]]:
     """Yield the cells of each row of a table in a text; empty lines are skipped."""
     longest = limits.most("cell")
-    allow_long_cells(longest)
+    _allow_long_cells(longest)
     table = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     lines_read = 0
     try:
@@ -260,7 +260,7 @@ def cells(text: str, where: str, separator: str = ",") -> Iterator[list[str]]:
         )
         if "unexpected end of data" not in str(error):
             raise BuildError(message) from error
-        half = HalfQuoted(message)
+        half = _HalfQuoted(message)
         half.rest = "".join(io.StringIO(text, newline="").readlines()[lines_read:])
         raise half from error
 

@@ -51,7 +51,7 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class Contradiction:
+class _Contradiction:
     """A response that states something else than its row."""
 
     number: int  # of the pair
@@ -128,7 +128,7 @@ def _states(case: Case, pairs: Pairs, column: str, name: str, otherwise: str = "
         elif not isinstance(value, str) or value != expected[number]:
             state = _state(case, column, value, expected[number], pairs.rows[number])
         if state == OTHER:
-            raise Contradiction(number, column, value, expected[number]).error(case, pairs)
+            raise _Contradiction(number, column, value, expected[number]).error(case, pairs)
         states.append(state)
     return states
 
@@ -201,7 +201,7 @@ def _states_of_objects(case: Case, pairs: Pairs, column: str) -> list[int]:
     for number, place in enumerate(pairs.places):
         expected = getattr(pairs.rows[number], "object", "")
         if expected and plain_object(cells[place]) != plain_object(expected):
-            contradiction = Contradiction(number, column, cells[place], expected).error(case, pairs)
+            contradiction = _Contradiction(number, column, cells[place], expected).error(case, pairs)
             raise ValueError(f"{contradiction} If they ask about another object, leave {column} out.")
         states.append(SAME if expected else SILENT)
     return states
@@ -223,6 +223,6 @@ def _states_of_addresses(case: Case, pairs: Pairs, column: str) -> list[int]:
         known = address_of(row)
         if contradicts(file, image, images, case.known_images, bool(known)):
             expected = known or getattr(row, "file_name", "") or getattr(row, "image_id", "")
-            raise Contradiction(number, column, address, expected).error(case, pairs)
+            raise _Contradiction(number, column, address, expected).error(case, pairs)
         states.append(SAME if image in images else SILENT)
     return states

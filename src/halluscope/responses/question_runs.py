@@ -43,7 +43,7 @@ def image_by_image(asked: Sequence[Asked], questions: Sequence[str]) -> list[int
         The indices of the rows, one for each of the first responses.
     """
     blocks = _blocks(asked)
-    blocks.append(Block(asked, []))
+    blocks.append(_Block(asked, []))
     padded = list(questions) + list(questions[-1:])
     rows: list[int] = []
     number = 0
@@ -86,10 +86,10 @@ def images_in_any_order(
     places_of: dict[Hashable, list[int]] = {}
     for place, row in enumerate(asked):
         places_of.setdefault(row.image, []).append(place)
-    alike: dict[Hashable, list[AnsweredImage]] = {}  # by their questions
+    alike: dict[Hashable, list[_AnsweredImage]] = {}  # by their questions
     sizes = set()
     for places in places_of.values():
-        image = AnsweredImage(asked, places)
+        image = _AnsweredImage(asked, places)
         alike.setdefault(frozenset(image.answers), []).append(image)
         sizes.add(len(image.answers))
     if len(sizes) != 1:
@@ -108,7 +108,7 @@ def images_in_any_order(
     return rows
 
 
-class AnsweredImage:
+class _AnsweredImage:
     """The questions about an image, with their places among the rows and their right answers."""
 
     def __init__(self, asked: Sequence[Asked], places: Sequence[int]) -> None:
@@ -124,7 +124,7 @@ class AnsweredImage:
         return all(answer in ("", self.answers[question]) for question, answer in stated.items())
 
 
-class Block:
+class _Block:
     """The rows of one image that are not answered yet."""
 
     def __init__(self, asked: Sequence[Asked], places: Sequence[int]) -> None:
@@ -161,13 +161,13 @@ class Block:
             del self._places[question]
 
 
-def _begins(following: Block, question: str, block: Block, after: str) -> bool:
+def _begins(following: _Block, question: str, block: _Block, after: str) -> bool:
     """Whether a question is the first about the following image, and the one `after` it is not about this image."""
     return following.starts_with(question) and after != question and not block.asks(after)
 
 
-def _blocks(asked: Sequence[Asked]) -> list[Block]:
+def _blocks(asked: Sequence[Asked]) -> list[_Block]:
     blocks = []
     for _, places in groupby(range(len(asked)), key=lambda place: asked[place].image):
-        blocks.append(Block(asked, list(places)))
+        blocks.append(_Block(asked, list(places)))
     return blocks

@@ -130,7 +130,7 @@ class Responses:
 
     def of_column(self, column: str) -> "Responses":
         """Return the responses in another column."""
-        return responses_in(self, (column,))
+        return _responses_in(self, (column,))
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def _read(source: Source, options: Reading) -> Responses:
         blank=is_sheet and not options.matching.text_columns,
         cut_ends=cut_ends.places,
     )
-    responses = responses_in(unread, columns)
+    responses = _responses_in(unread, columns)
     if all(responses.missing):
         text_column.refuse_missing(table, columns, len(table))
     _check_length(responses)
@@ -511,7 +511,7 @@ def check_complete(responses: Responses) -> None:
         )
 
 
-def responses_in(responses: Responses, columns: Sequence[str]) -> Responses:
+def _responses_in(responses: Responses, columns: Sequence[str]) -> Responses:
     """Return the responses in a column, or in several of which each row has one.
 
     Args:

@@ -61,7 +61,7 @@ class Incomplete(ValueError):
 
 
 @dataclass(frozen=True)
-class Keys:
+class _Keys:
     """What responses and rows are joined by, in forms that are equal where the same row is meant."""
 
     theirs: Sequence[str]  # the columns of the responses' keys
@@ -101,7 +101,7 @@ def by_id(case: Case, columns: Sequence[str]) -> Pairs:
     needed = _needed(case, rows, sets)
     pairs = agreeing(case, way, rows, places, len(needed))
     if not identity.partial_ok and len(rows) < len(needed):
-        check_none_missing(case, missing(case, needed, rows), len(needed))
+        _check_none_missing(case, _missing(case, needed, rows), len(needed))
     return pairs
 
 
@@ -122,7 +122,7 @@ def _needed(case: Case, rows: Sequence[Any], columns: Sequence[str]) -> list[Any
     return of_sets
 
 
-def _keys(case: Case, theirs: Sequence[str], ours: Sequence[str], rows: Sequence[Any]) -> Keys:
+def _keys(case: Case, theirs: Sequence[str], ours: Sequence[str], rows: Sequence[Any]) -> _Keys:
     """Return the keys of the responses, in their columns, and of some rows, in ours."""
     id_column = case.identity.id[0]
     files: dict[str, str] = {}
@@ -135,10 +135,10 @@ def _keys(case: Case, theirs: Sequence[str], ours: Sequence[str], rows: Sequence
         if not (are_whole(of_responses[number]) and are_whole(of_rows[number])):
             of_responses[number] = [str(key) for key in of_responses[number]]
             of_rows[number] = [plain_id(value) for value in of_rows[number]]
-    return Keys(theirs, ours, keys_in(of_responses), keys_in(of_rows))
+    return _Keys(theirs, ours, keys_in(of_responses), keys_in(of_rows))
 
 
-def _check_ids(case: Case, keys: Keys, numbers: Sequence[int]) -> None:
+def _check_ids(case: Case, keys: _Keys, numbers: Sequence[int]) -> None:
     """Check that each response is about a row of the dataset, wanted or not, and no two about one wanted row."""
     if NOWHERE not in numbers and len(set(numbers)) == len(numbers):
         return
@@ -165,7 +165,7 @@ def _check_ids(case: Case, keys: Keys, numbers: Sequence[int]) -> None:
         first[number] = place
 
 
-def _by_id_and_order(case: Case, keys: Keys) -> Pairs:
+def _by_id_and_order(case: Case, keys: _Keys) -> Pairs:
     """Match where several rows share their ids: then only the order of the rows will do."""
     pairs = _first_of_one_set(case, lambda one_set: by_id(one_set, keys.theirs))
     if pairs is not None:
@@ -365,7 +365,7 @@ def by_order_of_needed(case: Case) -> Pairs | None:
 
 def by_images(case: Case) -> Pairs | None:
     """Match by the images alone, if each response states one of its own and none of their rows asks a question."""
-    row_of = described(case)
+    row_of = _described(case)
     if not row_of:
         return None
     images = case.stated_images
@@ -374,7 +374,7 @@ def by_images(case: Case) -> Pairs | None:
     return agreeing(case, IMAGE, [row_of[image] for image in images])
 
 
-def described(case: Case) -> dict[str, Any]:
+def _described(case: Case) -> dict[str, Any]:
     """Return the rows that ask no question, by the names of their images that are no other row's."""
     rows: dict[str, Any] = {}
     shared = set()  # such as "1.jpg" in two folders
@@ -394,7 +394,7 @@ def describe_the_rest(case: Case) -> bool:
     """Whether the responses that state none of the dataset's questions are about images that it asks nothing of."""
     if not any(case.stated_questions):
         return False
-    row_of = described(case)
+    row_of = _described(case)
     if not row_of or not case.stated_images:
         return False
     for place, question in enumerate(case.stated_questions):
@@ -434,7 +434,7 @@ def _asked_alike(case: Case, way: str, place_of: Mapping[int, int]) -> Pairs:
     """Return the rows of some numbers and their responses, which were found by the rows' own questions."""
     numbers = sorted(place_of)
     rows = picked(case.wanted, numbers)
-    check_none_missing(case, missing(case, case.wanted, rows), len(case.wanted))
+    _check_none_missing(case, _missing(case, case.wanted, rows), len(case.wanted))
     places = [place_of[number] for number in numbers]
     states = {"question": [SAME] * len(rows)}
     return Pairs(way, rows, places, len(case.wanted), states)
@@ -529,7 +529,7 @@ def texts_that_ask(case: Case, place: int) -> list[str]:
 
 
 @dataclass(frozen=True)
-class AnsweredSet:
+class _AnsweredSet:
     """A set of rows that responses one after the other answer."""
 
     rows: list[Any]  # the row of each response
@@ -539,7 +539,7 @@ class AnsweredSet:
 def by_content(case: Case, rows_of: FindRows = image_by_image) -> Pairs | None:
     """Match by the questions that responses state, set after set; None where these do not decide."""
     sets = case.identity.sets(case.rows)
-    answered: list[AnsweredSet] = []
+    answered: list[_AnsweredSet] = []
     first = 0
     while first < len(case):
         runs = {name: _run(case, rows, first, rows_of) for name, rows in sets.items()}
@@ -552,7 +552,7 @@ def by_content(case: Case, rows_of: FindRows = image_by_image) -> Pairs | None:
     needed = 0
     rows_of_responses: list[Any] = []
     for one_set in answered:
-        check_none_missing(case, missing(case, one_set.wanted, one_set.rows), len(one_set.wanted))
+        _check_none_missing(case, _missing(case, one_set.wanted, one_set.rows), len(one_set.wanted))
         needed += len(one_set.wanted)
         rows_of_responses += one_set.rows
     place_of = {id(row): place for place, row in enumerate(rows_of_responses)}
@@ -562,14 +562,14 @@ def by_content(case: Case, rows_of: FindRows = image_by_image) -> Pairs | None:
     return agreeing(case, way, rows, places, needed)
 
 
-def _answered_set(case: Case, one_set: list[Any], run: list[Any], first: int) -> AnsweredSet:
+def _answered_set(case: Case, one_set: list[Any], run: list[Any], first: int) -> _AnsweredSet:
     """Return which rows of a set need a response, if those of a run have one: of an older version, no others do."""
     identity = case.identity
     if len(run) < len(one_set):
         prompts = case.responses.first_texts(case.question_columns, range(first, first + len(run)))
         if identity.version_of(run, prompts):
             one_set = run
-    return AnsweredSet(run, [row for row in one_set if identity.wanted(row)])
+    return _AnsweredSet(run, [row for row in one_set if identity.wanted(row)])
 
 
 def _longest(runs: Mapping[str, Sequence[Any]]) -> str | None:
@@ -664,7 +664,7 @@ def by_cells(case: Case) -> Pairs | None:
                 place_of[id(row)] = place
     rows = [row for row in case.wanted if id(row) in place_of]
     without = [row for row in case.wanted if id(row) not in place_of]
-    check_none_missing(case, without, len(case.wanted))
+    _check_none_missing(case, without, len(case.wanted))
     places = [place_of[id(row)] for row in rows]
     return agreeing(case, f"{ORDER} and {QUESTION}", rows, places)
 
@@ -699,7 +699,7 @@ def _in_order_of(questions: Sequence[str], orders: Mapping[str, list[RowOfSet]])
 # Rows without a response
 
 
-def missing(case: Case, rows: Sequence[Any], answered: Sequence[Any]) -> list[Any]:
+def _missing(case: Case, rows: Sequence[Any], answered: Sequence[Any]) -> list[Any]:
     """Return the rows without a response of the sets that are begun."""
     set_of = case.identity.set_of
     ids = set()
@@ -711,7 +711,7 @@ def missing(case: Case, rows: Sequence[Any], answered: Sequence[Any]) -> list[An
     return [row for row in rows if id(row) not in ids and set_of(row) in begun]
 
 
-def check_none_missing(case: Case, rows: Sequence[Any], count: int) -> None:
+def _check_none_missing(case: Case, rows: Sequence[Any], count: int) -> None:
     """Check that no rows are without a response, unless the user allows it."""
     if not rows or case.identity.options.lacking_ok:
         return
