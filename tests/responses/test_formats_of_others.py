@@ -152,6 +152,14 @@ def test_an_apis_id_of_a_reply_is_no_id(pope, tmp_path):
         assert halluscope.score("pope", str(file), pope[0], bootstrap=0)["yes_ratio"] == 1
 
 
+def test_a_reply_of_which_only_the_text_was_saved(tmp_path, labels):
+    rows = []
+    for number, caption in CAPTIONS.items():
+        rows.append({"image_id": int(number), "object": "response", "output_text": caption})
+    plain = throne(tmp_path / "plain.json", labels, CAPTIONS)
+    assert throne(tmp_path / "replies.json", labels, rows)["texts"] == plain["texts"]
+
+
 def test_one_of_several_columns_of_pandas(pope, tmp_path):
     cells = {str(number): "yes" for number in range(1, 19)}
     file = tmp_path / "models.json"

@@ -270,8 +270,9 @@ def _of_responses(inspection: Inspection, table: Table, choice: TextChoice, cut_
 
 
 def dataset_for(inspection: Inspection) -> str:
-    """Return which dataset scores responses to a file's questions: the file, or the benchmark's own if the file lacks
-    what its rows need, such as right answers.
+    """Return which dataset scores responses to a file's questions: the file, or the benchmark's own.
+
+    The file will not do if it lacks what the benchmark's rows need, such as right answers.
     """
     benchmark = registry.benchmark(inspection.benchmarks[0])
     try:
@@ -359,8 +360,7 @@ def _recognised(table: Table, roles: Mapping[str, str], questions: list[str]) ->
 
 
 def _without_marks(prompt: str) -> str:
-    """Return a prompt without the image before the question, as LLaVA, OPERA and Qwen-VL mark it, and without
-    "Answer:" after it."""
+    """Return a prompt without the mark of the image, as LLaVA, OPERA and Qwen-VL write it, and "Answer:" at the end."""
     return PICTURE.sub("", prompt).strip().removesuffix(ANSWER_CUE).rstrip()
 
 

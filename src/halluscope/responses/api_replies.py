@@ -30,8 +30,8 @@ def with_reply(row: dict[str, Any]) -> dict[str, Any]:
         return _moved(row, CHOICES, {CHOICES: row[CHOICES]})
     if _are_candidates(row.get(CANDIDATES)):
         return _moved(row, CANDIDATES, {CANDIDATES: row[CANDIDATES]})
-    if row.get("object") == "response":
-        return _moved(row, "output", row.get("output"))
+    if row.get("object") == "response" and "output" in row:
+        return _moved(row, "output", row["output"])
     if isinstance(result, Mapping) and _is_message(result.get("message")):
         return _moved(row, "result", result["message"])
     if isinstance(response, Mapping) and CANDIDATES in response and "key" in row:

@@ -107,7 +107,7 @@ def inspected(samples: Iterable[Located], log: str) -> Iterator[Located]:
 
 
 def responses_of_samples(samples: Sequence[Located], tasks: Collection[str]) -> list[Located]:
-    """Return samples as rows of responses, in the order of their documents, by which those without one are matched."""
+    """Return samples as rows of responses, in the order of their documents: some are matched by nothing else."""
     if {type(row.get("doc_id")) for _, row in samples} == {int}:
         samples = sorted(samples, key=lambda located: located[1]["doc_id"])
     first: dict[Any, str] = {}

@@ -59,15 +59,20 @@ def remarks(texts: Sequence[str], prompts: Sequence[str]) -> list[str]:
     return told
 
 
+def notes_among(texts: Sequence[str]) -> list[str]:
+    """Return the texts that a program wrote where it got no response."""
+    notes = {text for text in dict.fromkeys(texts) if _is_note(text.strip(), texts)}
+    return [text for text in texts if text in notes]
+
+
 def warn_of_notes(texts: Sequence[str]) -> None:
     """Warn of texts, be it a single one, that a program wrote where it got no response."""
-    notes = {text for text in dict.fromkeys(texts) if _is_note(text.strip(), texts)}
+    notes = notes_among(texts)
     if not notes:
         return
-    told = [text for text in texts if text in notes]
     message = (
-        f"{len(told):,} of {len(texts):,} responses are a program's note that it has none, such as "
-        f"{short_repr(told[0], 60)}: they are scored as texts, and a rule may read them as an answer. Ask the LVLM "
+        f"{len(notes):,} of {len(texts):,} responses are a program's note that it has none, such as "
+        f"{short_repr(notes[0], 60)}: they are scored as texts, and a rule may read them as an answer. Ask the LVLM "
         "again, or remove these rows and pass --partial (partial=True)."
     )
     warnings.warn(named(message), stacklevel=3)

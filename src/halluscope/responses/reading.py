@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -280,7 +281,8 @@ def _flat_table(file: Path) -> Table | None:
 def _located(source: Source, options: Reading, beside: Stated, cut_ends: CutEnds | None) -> Iterator[Located]:
     for where, row in tables.numbered("responses", source.rows):
         yield where, _with_plain_names(row, where, options.matching)
-    choices = tables.Choices(options.matching.sheet, _Holds(options.matching), cut_ends)
+    holds = partial(_may_hold_responses, options.matching.text_columns)
+    choices = tables.Choices(options.matching.sheet, holds, cut_ends)
     for file in source.files:
         part: dict[str, str] = {}
         if len(source.files) > 1:
@@ -292,17 +294,12 @@ def _located(source: Source, options: Reading, beside: Stated, cut_ends: CutEnds
             yield where, named
 
 
-@dataclass(frozen=True)
-class _Holds:
-    """Tells whether a table with some columns may hold responses."""
-
-    options: MatchingOptions
-
-    def __call__(self, columns: Sequence[str]) -> bool:
-        if self.options.text_columns:
-            return not set(self.options.text_columns).isdisjoint(columns)
-        names = [plain(column) for column in columns]
-        return text_column.first_named(names) != "" or any(map(SAYS.match, names))
+def _may_hold_responses(text_columns: Collection[str], columns: Sequence[str]) -> bool:
+    """Whether a table with some columns may hold responses, given the columns that the user names."""
+    if text_columns:
+        return not set(text_columns).isdisjoint(columns)
+    names = [plain(column) for column in columns]
+    return text_column.first_named(names) != "" or any(map(SAYS.match, names))
 
 
 def _rows_of(file: Path, options: Reading, beside: Stated, choices: tables.Choices) -> Iterator[Located]:
