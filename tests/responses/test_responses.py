@@ -173,6 +173,16 @@ def test_what_agrees_or_says_nothing_is_taken(beside, more):
     assert beside(more)["accuracy"] == 1
 
 
+def test_the_image_of_another_row_under_a_name_that_is_no_files(tmp_path):
+    dataset = small_datasets.build("mmhal", tmp_path)
+    rows = [{"image_id": f"a{number}", "response": "Two."} for number in range(3)]
+    assert halluscope.score("mmhal", rows, dataset, judge="none")["matched"] == "order"
+    with pytest.raises(
+        ValueError, match=r"responses\[0\] .* has the image_id 'a1', but its row in the dataset has 'a0'"
+    ):
+        halluscope.score("mmhal", [rows[1], rows[0], rows[2]], dataset, judge="none")
+
+
 def test_a_sampling_of_which_nothing_is_there(beside, tmp_path):
     with pytest.raises(ValueError, match="None of the 2 rows is left.* sampling is 'random'"):
         beside({}, sampling="popular")

@@ -41,7 +41,7 @@ def check_row(
             raise _contradiction(where, column, question, row.question)
     for column in IMAGES:
         image = verdict.get(column)
-        if names_another_image(image, row) and plain_image(image) in images:
+        if plain_image(image) in images and names_another_image(image, row, images):
             known = getattr(row, "file_name", "") or getattr(row, "image_id", "")
             raise _contradiction(where, column, image, known)
 
