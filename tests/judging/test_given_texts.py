@@ -286,6 +286,7 @@ def ratings(*more):
             "the question 'What about thing 1?'",
         ),
         ("image", [f"images/{number}_o.jpg" for number in (1, 0, 2, 3)], "the image 'images/1_o.jpg'"),
+        ("image_id", [f"a{number}" for number in (1, 0, 2, 3)], "the image_id 'a1'"),
     ],
 )
 def test_a_verdict_on_another_question_is_refused(asked, capsys, column, values, message):

@@ -1,6 +1,6 @@
 """Checks that nothing that responses state contradicts their rows: different sets of questions share their ids."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -141,7 +141,10 @@ def _state(case: Case, column: str, value: Any, expected: Any, row: Any) -> int:
     if isinstance(value, str | float | list | tuple | Mapping) and str(value).strip() in NOTHING:
         return SILENT
     if column in IMAGES:
-        return _state_of_image(value, row, case.known_images)
+        state = _state_of_image(value, row)
+        if state == STRANGE and plain_image(value) in case.known_images:
+            return OTHER
+        return state
     if column in QUESTIONS:
         return _state_of_question(case, column, value, expected)
     # it names a set
@@ -171,12 +174,12 @@ def _with_stops(question: str) -> str:
     return plain_question(question).translate(_STOPS)
 
 
-def names_another_image(value: Any, row: Any, known: Collection[str]) -> bool:
-    """Whether a value names an image, and not the row's; `known` are the names of the images of all rows."""
-    return value is not None and _state_of_image(value, row, known) == OTHER
+def is_another_image(known: Any, row: Any) -> bool:
+    """Whether the name of an image that is some row's is not that of this row's image."""
+    return _state_of_image(known, row) in (OTHER, STRANGE)
 
 
-def _state_of_image(value: Any, row: Any, known: Collection[str]) -> int:
+def _state_of_image(value: Any, row: Any) -> int:
     number = getattr(row, "image_id", None)
     file = getattr(row, "file_name", "")
     if number is None and not file:
@@ -187,16 +190,13 @@ def _state_of_image(value: Any, row: Any, known: Collection[str]) -> int:
         # an image itself, as in a dataset's row, says nothing
         is_unknown = isinstance(value, Mapping) and "bytes" not in value
         return STRANGE if is_unknown else SILENT
-    image = plain_image(value)
-    if image in images_of(row):
+    if plain_image(value) in images_of(row):
         return SAME
     is_file = isinstance(value, str) and is_image_file(value)
     if file and is_file:
         return OTHER
     if plain_id(value).isdigit():
         return SILENT if number is None else OTHER
-    if image in known:
-        return OTHER
     return SILENT if is_file else STRANGE
 
 
