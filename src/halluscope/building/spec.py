@@ -11,9 +11,9 @@ from halluscope.errors import BuildError
 from halluscope.files.opening import read_text
 from halluscope.paths import share
 
+# A licence that nobody states, or the sha256 of a file that we could not get: any file of a user's is then accepted,
+# its sha256 is recorded, and only the expected counts check it
 UNKNOWN = "unknown"
-"""A licence that nobody states, or the sha256 of a file that we could not get: any file of a user's is then accepted,
-its sha256 is recorded, and only the expected counts check it."""
 
 
 @dataclass(frozen=True)

@@ -179,10 +179,14 @@ def inspect(file: str | Path) -> Inspection:
         if not figures:
             raise error from error.__cause__
         return Inspection(name, SCORES, figures=figures)
-    for replies, about in ((_completions(rows), IN_ORDER), (_bare_texts(rows), TEXTS_IN_ORDER)):
-        of_replies = _of_replies(Inspection(name, VERDICTS, len(replies), about=about), replies)
-        if of_replies.benchmarks:  # else they may be an LVLM's
-            return of_replies
+    replies = _completions(rows)
+    about = IN_ORDER
+    if not replies:
+        replies = _bare_texts(rows)
+        about = TEXTS_IN_ORDER
+    of_replies = _of_replies(Inspection(name, VERDICTS, len(replies), about=about), replies)
+    if of_replies.benchmarks:  # else they may be an LVLM's
+        return of_replies
     if len(rows) == 1 and rows[0].keys() >= set(ANNOTATED):
         return Inspection(name, ANNOTATIONS, about=_counted(rows[0]))
     table = Table.of_rows(name, located)
