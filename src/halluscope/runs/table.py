@@ -13,6 +13,7 @@ from halluscope.benchmark import HIGHER, Benchmark, Column
 from halluscope.errors import RunError
 from halluscope.options import check_names
 from halluscope.reporting.printed import Printed
+from halluscope.reporting.published import JUDGES
 from halluscope.reporting.tables import ARROWS, Cell, Notes, Number, Report, Table, is_defined, scored
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.runs.comparing import Rescored, compare_each_two, corrected, rescored
@@ -37,7 +38,9 @@ ROWS = {
     "prompts": "other prompts",
     "form": "other forms of the questions",
 }
-CONVENTION = "scored by other conventions"
+# The meaning of each key of a signature in which runs may differ
+MEANINGS = dict.fromkeys(JUDGES, "other judges or prompts for them, as far as they are named") | ROWS
+CONVENTION = "scored by other conventions"  # the meaning of any other key
 
 FEW_KINDS = 3  # of up to so many kinds of runs, the commands for a table of each are said
 
@@ -264,7 +267,7 @@ def check_alike(part: Columns) -> None:
         texts = []
         for value, models in models_by_value.items():
             texts.append(f"{value} ({', '.join(map(one_line, models))})")
-        lines.append(f"{key} is {' and '.join(texts)}: {ROWS.get(key, CONVENTION)}.")
+        lines.append(f"{key} is {' and '.join(texts)}: {MEANINGS.get(key, CONVENTION)}.")
         if key in ROWS:
             advice = "Score responses to the same images and questions, or make a table of each kind"
     if len(kinds) > FEW_KINDS:
