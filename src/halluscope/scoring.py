@@ -390,13 +390,13 @@ def _warn_of_changes(dataset: Sequence[str]) -> bool:
     for written in dataset:
         folder = Source.of(written).path
         try:
-            changed = changed_shards(folder, read_stats(folder / STATS)["tables"])
+            shards = changed_shards(folder, read_stats(folder / STATS)["tables"])
         except (ValueError, OSError):
             continue
-        if changed:
+        if shards:
             is_changed = True
             warnings.warn(
-                f"{folder}: {', '.join(changed)} is not the file that `halluscope build` wrote here, so the rows may "
+                f"{folder}: {', '.join(shards)} is not the file that `halluscope build` wrote here, so the rows may "
                 "not be the benchmark's. Build the dataset again, unless you mean to score changed rows.",
                 stacklevel=3,
             )

@@ -95,6 +95,8 @@ def answer(
     from halluscope.answering.models import ServedVlm
     from halluscope.answering.sources import open_source
 
+    if samples is not None and samples < 1:
+        raise ValueError(f"--samples is {samples}; expected how many responses to each question, 1 or more.")
     draws = Draws(bool(sample or samples), seed, temperature, samples)
     is_served = model.startswith(ENDPOINT)
     if not draws.is_wanted:

@@ -115,7 +115,6 @@ def certify(
     if synonyms and not marks:
         raise ValueError("--synonyms is for --marks, where it stands in place of judges.")
     (file,) = labels
-    content: Json
     if run:
         bootstrap = resampling.bootstrapped()
         graded = graders.certify(file, check(run), labelled_by, allow_unmarked, bootstrap)

@@ -321,7 +321,7 @@ def _add(app: App, command: Command, words: Sequence[str], **where: Any) -> None
         rest = words[1:] if is_named else []
         for place, inner in enumerate(command.commands):
             _add(sub, inner, rest, sort_key=place)
-        if command.alone and is_named and list(rest[:1]) and rest[0].startswith("--"):
+        if command.alone and rest and rest[0].startswith("--"):
             sub.default(imported(f"halluscope.cli.{command.alone}"))
         if command.follows:
             for name in names_of(command):

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from halluscope import registry, scoring
 from halluscope.benchmark import Benchmark
-from halluscope.cli.agreements import AGREEMENT, SEVERAL_AGREEMENTS, agreements_of, compare_agreements
+from halluscope.cli.agreements import AGREEMENT, ASK, SEVERAL_AGREEMENTS, agreements_of, compare_agreements
 from halluscope.cli.parameters import (
     JUDGES,
     OUTPUT,
@@ -101,6 +101,8 @@ def score(
     agreements = agreements_of(options.pop(AGREEMENT, []))
     if len(agreements) == 1:
         options[AGREEMENT] = agreements[0]
+    if len(agreements) > 1:
+        options[ASK] = "all"  # which votes are needed depends on how many must agree
     if is_plan:
         is_fresh = options.pop("fresh", False)
         plan_judges(chosen(benchmark, name, options), responses, dataset, output, is_fresh)

@@ -64,16 +64,22 @@ def remarks(texts: Sequence[str], prompts: Sequence[str]) -> list[str]:
     return told
 
 
-def warn_of_notes(texts: Sequence[str]) -> None:
-    """Warn of texts, be it a single one, that a program wrote where it got no response."""
+def notes_among(texts: Sequence[str]) -> list[str]:
+    """Return the texts that a program wrote where it got no response."""
     beginnings = {text[:_BEGINNING] for text in texts}
     suspects = {beginning for beginning in beginnings if _MAY_BE_NOTE.search(beginning)}
     if not suspects:
-        return
+        return []
     notes = []
     for text in texts:
         if text[:_BEGINNING] in suspects and _is_note(text.strip(), texts):
             notes.append(text)
+    return notes
+
+
+def warn_of_notes(texts: Sequence[str]) -> None:
+    """Warn of texts, be it a single one, that a program wrote where it got no response."""
+    notes = notes_among(texts)
     if not notes:
         return
     message = (
