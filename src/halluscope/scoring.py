@@ -273,7 +273,7 @@ def noting(notes: list[str]) -> Iterator[None]:
                 warnings.showwarning = show
                 warnings.warn_explicit(message, category, filename, lineno)
 
-        warnings.simplefilter("always", UserWarning)
+        warnings.simplefilter("always", UserWarning)  # those that the user's filters hide are noted too
         warnings.showwarning = note  # type: ignore[assignment]
         yield
 

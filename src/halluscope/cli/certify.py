@@ -116,6 +116,9 @@ def certify(
         raise ValueError("--synonyms is for --marks, where it stands in place of judges.")
     (file,) = labels
     if run:
+        if options:
+            names = ", ".join(f"--{name.replace('_', '-')}" for name in options)
+            raise ValueError(f"A run has its responses and verdicts; leave out {names} beside --run.")
         bootstrap = resampling.bootstrapped()
         graded = graders.certify(file, check(run), labelled_by, allow_unmarked, bootstrap)
         _show(graded, out, output)

@@ -62,7 +62,7 @@ def score_folder(
     *,
     responses: Folder,
     out: Annotated[Folder, Parameter(group=OUTPUT)],
-    judge: str = "",
+    judge: Annotated[str, Parameter(metavar="JUDGE")] = "",
 ) -> None:
     """Score each file of a folder under the benchmark that `halluscope inspect` names, and write a run of each.
 
