@@ -53,10 +53,10 @@ OF_RESPONSES = ("responses", "answer_ids", "response_texts")
 # What a room may have there, and what says how its rows are found
 HOOKS = ("set_of", "version_of", "stated_row", "other_answers", "are_corrected", "whole")
 
-# What a dataset can be that is not the benchmark's as published: a build of a part, of another version or of a changed
-# copy; or a file of another content.
-# The latter is told only of datasets with published scores, if the content of their files is known.
-SUBSET = "subset"
+# What a dataset can be that is not the benchmark's as published
+SUBSET = "subset"  # a build of a part, of another version or of a changed copy
+# a build whose files were changed since; or a file of another content, which is told only of datasets with published
+# scores, if the content of their files is known
 OTHER_FILE = "other file"
 
 

@@ -72,6 +72,8 @@ def test_the_command_prints_what_python_gets(runs, capsys):
     assert "--preset decoding --format latex` for a paper" in capsys.readouterr().err
     assert cli.main(["table", *words, "--preset", "decodign"]) == 2
     assert "Did you mean 'decoding'?" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="preset is 3; expected a text"):
+        halluscope.table(*runs, preset=3)
 
 
 def test_a_row_per_model_in_the_order_given(runs):

@@ -265,9 +265,8 @@ def run(words: Sequence[str], typed: Sequence[str]) -> None:
         ValueError: if the words are no command.
     """
     command, bound, unparsed = parse(words)
-    if (
-        getattr(command, "__func__", None) is App.help_print
-    ):  # by --help, or where a command's name is missing
+    # by --help, or where a command's name is missing
+    if getattr(command, "__func__", None) is App.help_print:
         say(page(app(words), [word for word in words if word not in ("--help", "-h")]))
         return
     if unparsed:

@@ -21,7 +21,7 @@ from halluscope.runs.folder import HOW_ASKED, check, folders
 from halluscope.runs.run import NOTES, Run
 from halluscope.sanitize import one_line, short_repr, typed
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.validation import listed
+from halluscope.validation import kind, listed
 
 # Keys of a signature that may differ between models in one column
 MAY_DIFFER = ("responses", "interval", "seeds", "version", "labels", "uncompared")
@@ -99,6 +99,7 @@ def table(paths: Sequence[str | Path], preset: str = "", scores: Sequence[str] =
         RunError: for runs that cannot stand in one column, or two runs of one model and benchmark.
         ValueError: for an unknown preset or score.
     """
+    kind("preset", preset, str, "a text, such as 'decoding'")
     scores = listed("scores", scores, "a list of scores, such as ['pope/accuracy']")
     if preset and scores:
         raise ValueError(f"preset is {preset!r}, but scores name what is shown; leave one of them out.")
