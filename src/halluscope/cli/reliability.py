@@ -249,9 +249,9 @@ def _form(rows: Any, rewording: Rewording) -> forms.ParallelForm:
     if rewording.check and not rewording.model:
         raise ValueError("--check needs --model: only a model's wordings are checked, not those of rules.")
     subject = forms.unknown
-    for record in registry.records():
-        if record.dataset(list(rows[0])):
-            subject = getattr(record.module("rows"), "subject", forms.unknown)
+    for benchmark in registry.benchmarks():
+        if benchmark.dataset(list(rows[0])):
+            subject = getattr(benchmark.module("rows"), "subject", forms.unknown)
             break
     if not rewording.model:
         return forms.parallel_form(rows, rewording.seed, None, "", subject)
