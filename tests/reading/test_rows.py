@@ -168,5 +168,7 @@ def test_a_folder_that_the_library_takes_for_a_pattern(folder, tmp_path):
     elsewhere = tmp_path / "answers [v2]"
     elsewhere.mkdir()
     folder.rename(elsewhere / "hqh")
-    with pytest.raises(ValueError, match=r"takes \[, .* in .*/answers \[v2\]/hqh for a pattern; give its folders"):
+    with pytest.raises(
+        ValueError, match=r"takes \[, .* in .*/answers \[v2\]/hqh for a pattern; give its folders"
+    ):
         read_rows(f"{elsewhere / 'hqh'}@test")

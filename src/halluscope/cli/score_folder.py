@@ -295,7 +295,7 @@ def words_of_models(group: Group, groups: Sequence[Group], top: Path) -> list[st
         name = name_among(model, group, groups, top)
         texts = [str(file) for file in model.files.values()]
         has_name = len(texts) > 1 or name != model.name
-        can_be_typed = "=" not in name and not any("," in text for text in texts)
+        can_be_typed = "=" not in name and (len(texts) == 1 or not any("," in text for text in texts))
         if has_name and can_be_typed:
             named.append(f"{name}={','.join(texts)}")
         else:
