@@ -8,4 +8,4 @@ import sys
 from halluscope.cli import main
 
 if __name__ == "__main__":
-    sys.exit(main(["build", "object_halbench", *sys.argv[1:]]))
+    sys.exit(main(["build", "object_halbench"] + sys.argv[1:]))

@@ -77,6 +77,12 @@ def test_rows_without_a_response_and_empty_ones_are_counted_apart(inspected):
     assert inspected(rows).odd == {"without a response": 1, "empty": 1}
 
 
+def test_notes_of_programs_are_counted(inspected):
+    rows = [{"question_id": place, "prompt": prompt, "text": "Yes"} for place, prompt in enumerate(PROMPTS)]
+    rows[1]["text"] = "Error code: 429"
+    assert inspected(rows).odd == {"notes of a program that it has no response": 1}
+
+
 def test_questions_and_scores(inspected):
     assert inspected([{"question_id": 1, "text": PROMPTS[0], "label": "yes"}]).kind == "questions"
     metrics = {"accuracy": 0.5, "f1": 0.25, "n_samples": 9}

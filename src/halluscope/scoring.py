@@ -53,10 +53,10 @@ OF_RESPONSES = ("responses", "answer_ids", "response_texts")
 # What a room may have there, and what says how its rows are found
 HOOKS = ("set_of", "version_of", "stated_row", "other_answers", "are_corrected", "whole")
 
-# What a dataset can be that is not the benchmark's as published: a build of a part, of another version or of a changed
-# copy; or a file of another content.
-# The latter is told only of datasets with published scores, if the content of their files is known.
-SUBSET = "subset"
+# What a dataset can be that is not the benchmark's as published
+SUBSET = "subset"  # a build of a part, of another version or of a changed copy
+# a build whose files were changed since; or a file of another content, which is told only of datasets with published
+# scores, if the content of their files is known
 OTHER_FILE = "other file"
 
 
@@ -273,7 +273,7 @@ def noting(notes: list[str]) -> Iterator[None]:
                 warnings.showwarning = show
                 warnings.warn_explicit(message, category, filename, lineno)
 
-        warnings.simplefilter("always", UserWarning)
+        warnings.simplefilter("always", UserWarning)  # those that the user's filters hide are noted too
         warnings.showwarning = note  # type: ignore[assignment]
         yield
 
@@ -390,13 +390,13 @@ def _warn_of_changes(dataset: Sequence[str]) -> bool:
     for written in dataset:
         folder = Source.of(written).path
         try:
-            changed = changed_shards(folder, read_stats(folder / STATS)["tables"])
+            shards = changed_shards(folder, read_stats(folder / STATS)["tables"])
         except (ValueError, OSError):
             continue
-        if changed:
+        if shards:
             is_changed = True
             warnings.warn(
-                f"{folder}: {', '.join(changed)} is not the file that `halluscope build` wrote here, so the rows may "
+                f"{folder}: {', '.join(shards)} is not the file that `halluscope build` wrote here, so the rows may "
                 "not be the benchmark's. Build the dataset again, unless you mean to score changed rows.",
                 stacklevel=3,
             )

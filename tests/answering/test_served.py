@@ -125,6 +125,7 @@ def test_by_the_command_line(data, serve, tmp_path, ran, refused):
     ran(*words, "--quiet", "--samples", 2, "--seed", 7)
     assert len(lines(tmp_path / "answers-seed7.jsonl")) == len(lines(tmp_path / "answers-seed8.jsonl")) == 18
     assert "--device is for models on this machine" in refused(*words, "--device", "cpu")
+    assert "--samples is -1; expected how many responses" in refused(*words, "--samples", -1)
     assert "at_once is 0; expected a number of requests from 1" in refused(*words, "--at-once", 0)
     fresh = command(
         f"openai:tiny@{server.url}", data / "pope", tmp_path / "b.jsonl", "--images", data / "pictures"

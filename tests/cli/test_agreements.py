@@ -69,4 +69,15 @@ def test_what_people_are_shown_and_what_is_refused(files, ran, refused):
     assert "There are 1 files of responses; a correlation" in ran(*alone).out
     assert "agreement:2of3" in ran(*agreeing(files, "--judges", replay(files), "--agreement", "2")).out
     assert "--agreement names 3 twice" in refused(*words, "3")
+
+
+def test_a_plan_of_several_agreements_is_of_all_votes_that_they_need(files, json_of):
+    words = agreeing(files, "--judges", replay(files), "--plan", models="a")
+    (needed,) = json_of(*words)["judges"]
+    (asked,) = json_of(*words, "--agreement", "1", "3")["judges"]
+    assert asked["questions"] == 3 * 2 * CLASSES > needed["questions"]
+
+
+def test_a_run_is_of_one_agreement(files, refused):
+    words = agreeing(files, "--judges", replay(files), "--agreement", "3", "2")
     assert "--out is for one number of votes" in refused(*words, "--out", files / "run")

@@ -35,6 +35,7 @@ def test_a_command_has_a_function_and_a_page(words: tuple[str, ...], command: Co
         page = capsys.readouterr().out
         assert page.startswith(f"Usage: halluscope {' '.join([*words, *name])}")
         assert f"\n  halluscope {words[0]}" in page and "--limits" not in page
+        assert " STR" not in page  # Python's name for a word
         assert all(len(line) <= 80 for line in page.splitlines() if not line.startswith("  halluscope "))
 
 

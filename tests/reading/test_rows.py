@@ -162,3 +162,13 @@ def test_a_script_in_a_folder_is_not_run(folder):
     (folder / f"{folder.name}.py").write_text("raise SystemExit('run')")
     with pytest.raises(ValueError, match="cannot be loaded as a dataset .*scripts are no longer supported"):
         read_rows(f"{folder}@test")
+
+
+def test_a_folder_that_the_library_takes_for_a_pattern(folder, tmp_path):
+    elsewhere = tmp_path / "answers [v2]"
+    elsewhere.mkdir()
+    folder.rename(elsewhere / "hqh")
+    with pytest.raises(
+        ValueError, match=r"takes \[, .* in .*/answers \[v2\]/hqh for a pattern; give its folders"
+    ):
+        read_rows(f"{elsewhere / 'hqh'}@test")

@@ -33,6 +33,15 @@ def scored(tmp_path):
 # Reading
 
 
+def test_a_file_with_a_comma_in_its_name_can_be_named(tmp_path):
+    labels = tmp_path / "labels.json"
+    labels.write_text(json.dumps({7: ["dog"]}))
+    file = tmp_path / "a dog, b.json"
+    file.write_text(json.dumps([{"image_id": 7, "response": "A dog."}]))
+    result = halluscope.score("throne", f"mine={file}", labels, judges="lexical", bootstrap=0)
+    assert [row["responses"] for row in result.rows] == ["mine"]
+
+
 def test_responses(scored):
     rows = [{"image_id": "000007", "caption": "A dog."}, "", {"image_id": 3.0, "caption": ""}]
     result = scored(*rows)

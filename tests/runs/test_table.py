@@ -8,6 +8,7 @@ import pytest
 
 import halluscope
 from halluscope import cli, registry
+from halluscope.building.fetch import sha256_of
 from halluscope.errors import RunError
 from halluscope.reporting.formats import MARKDOWN, written
 from halluscope.reporting.tables import to_json
@@ -71,6 +72,8 @@ def test_the_command_prints_what_python_gets(runs, capsys):
     assert "--preset decoding --format latex` for a paper" in capsys.readouterr().err
     assert cli.main(["table", *words, "--preset", "decodign"]) == 2
     assert "Did you mean 'decoding'?" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="preset is 3; expected a text"):
+        halluscope.table(*runs, preset=3)
 
 
 def test_a_row_per_model_in_the_order_given(runs):
@@ -184,6 +187,22 @@ def test_doubts_stay_with_a_run(datasets, tmp_path):
     assert list(halluscope.verify(ours)[str(ours)]) == []
 
 
+def test_a_page_says_once_what_a_note_says_too(datasets, tmp_path):
+    ours = pope(datasets, tmp_path / "ours", "ours", "<think>There may be a dog")
+    halluscope.report(ours).save(tmp_path / "page.html")
+    page = unescape((tmp_path / "page.html").read_text())
+    assert page.count("18 of 18 responses are a thought that never ends") == 1
+    facts = json.loads((ours / "run.json").read_text())
+    del facts["notes"]  # as in a run of an earlier version
+    (ours / "run.json").write_text(json.dumps(facts))
+    sums = (ours / "SHA256SUMS").read_text().splitlines()
+    sums = [f"{sha256_of(ours / line[66:])}  {line[66:]}" for line in sums]
+    (ours / "SHA256SUMS").write_text("\n".join(sums) + "\n")
+    halluscope.report(ours).save(tmp_path / "earlier.html")
+    page = unescape((tmp_path / "earlier.html").read_text())
+    assert page.count("18 of 18 responses are a thought that never ends") == 1
+
+
 def test_a_build_that_was_changed_is_told(datasets, tmp_path):
     import pandas
 
@@ -214,17 +233,22 @@ def test_captions_without_their_last_sentence_do_not_stand_beside_whole_ones(tmp
 def test_ratings_by_different_judges_do_not_stand_in_one_column(datasets, tmp_path):
     """Where the judges' replies name their model, as OpenAI's do."""
     runs = []
-    for model, judge in (("one", "gpt-4-0314"), ("other", "gpt-4o")):
+    for model, judge in (("one", "gpt-4-0314"), ("other", "gpt-4o"), ("third", None)):
         file = tmp_path / f"{model}.json"
         file.write_text(json.dumps([{"id": number, "response": "Two dogs."} for number in range(3)]))
         message = {"message": {"role": "assistant", "content": "Rating: 4"}}
-        given = [{"id": number, "model": judge, "choices": [message]} for number in range(3)]
+        given = [{"id": number, "choices": [message]} for number in range(3)]
+        if judge:
+            given = [reply | {"model": judge} for reply in given]
         ratings = tmp_path / f"{model}-ratings.json"
         ratings.write_text(json.dumps(given))
         runs.append(tmp_path / f"run-{model}")
         halluscope.score("mmhal", str(file), datasets["mmhal"], out=runs[-1], ratings=str(ratings))
     with pytest.raises(RunError, match=r"gpt-4-0314 \(one\) and given,.*gpt-4o \(other\)"):
-        halluscope.table(*runs)
+        halluscope.table(*runs[:2])
+    unnamed = r"gpt-4o \(other\) and given,[^(]*\(third\): other judges or prompts for them, as far as they are named"
+    with pytest.raises(RunError, match=unnamed):
+        halluscope.table(*runs[1:])
     assert not any(halluscope.verify(*runs).values())
 
 

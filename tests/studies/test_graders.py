@@ -164,6 +164,10 @@ def test_bad_input(tmp_path, sheet_of, refused):
     assert "Expected --responses and --dataset" in refused("study", "certify", marked)
     both = ("--run", run, "--responses", "a", "--dataset", "b")
     assert "--run alone for a grader" in refused("study", "certify", marked, *both)
+    unused = ("--judges", "lexical", "--limit", 3)
+    assert "leave out --limit, --judges beside --run" in refused(
+        "study", "certify", marked, "--run", run, *unused
+    )
 
 
 # Several runs, and a certificate of their grader

@@ -126,6 +126,13 @@ def test_bad_rows(tmp_path, capsys, rows, message):
     assert not out.exists()
 
 
+def test_a_dataset_for_training_is_rows_like_others(tmp_path, capsys):
+    """Its package has no module of rows, which was told."""
+    built = small_datasets.build("object_enumeration", tmp_path)
+    message = refused(capsys, "study", "parallel", built, "--out", tmp_path / "form")
+    assert "has a parallel form: it is neither a question nor an instruction" in message
+
+
 def test_a_column_of_some_rows_is_kept_in_parquet(tmp_path):
     """Which the first row does not decide: only some rows have options, or ask about an object."""
     rows = [

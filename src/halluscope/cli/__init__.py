@@ -1,7 +1,4 @@
-"""The command `halluscope`: `commands` says what the commands are, and a function carries each one out.
-
-No command names a benchmark.
-"""
+"""The command `halluscope`: `commands` says what the commands are, and a function carries each one out."""
 
 import os
 import sys

@@ -45,7 +45,6 @@ def compare_agreements(
     output: Output,
 ) -> None:
     """Show how scores change with the number of votes that must agree."""
-    choice.options[ASK] = "all"
     for agreement in agreements:
         if agreements.count(agreement) > 1:
             raise ValueError(f"--agreement names {agreement} twice; expected each number of votes once.")

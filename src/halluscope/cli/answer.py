@@ -50,7 +50,7 @@ class Draws:
 
 def answer(
     *,
-    model: str,
+    model: Annotated[str, Parameter(metavar="MODEL")],
     dataset: Annotated[str, Parameter(metavar="DATASET")],
     out: File,
     images: Annotated[str | None, Parameter(metavar="FOLDER")] = None,
@@ -63,7 +63,7 @@ def answer(
     seed: Whole | None = None,
     temperature: Annotated[Decimal | None, Parameter(metavar="T")] = None,
     batch_size: Whole = 8,
-    device: str | None = None,
+    device: Annotated[str | None, Parameter(metavar="DEVICE")] = None,
     workers: Whole | None = None,
     at_once: Whole | None = None,
     plan: bool = False,
@@ -95,6 +95,8 @@ def answer(
     from halluscope.answering.models import ServedVlm
     from halluscope.answering.sources import open_source
 
+    if samples is not None and samples < 1:
+        raise ValueError(f"--samples is {samples}; expected how many responses to each question, 1 or more.")
     draws = Draws(bool(sample or samples), seed, temperature, samples)
     is_served = model.startswith(ENDPOINT)
     if not draws.is_wanted:

@@ -115,8 +115,10 @@ def certify(
     if synonyms and not marks:
         raise ValueError("--synonyms is for --marks, where it stands in place of judges.")
     (file,) = labels
-    content: Json
     if run:
+        if options:
+            names = ", ".join(f"--{name.replace('_', '-')}" for name in options)
+            raise ValueError(f"A run has its responses and verdicts; leave out {names} beside --run.")
         bootstrap = resampling.bootstrapped()
         graded = graders.certify(file, check(run), labelled_by, allow_unmarked, bootstrap)
         _show(graded, out, output)

@@ -265,6 +265,7 @@ def run(words: Sequence[str], typed: Sequence[str]) -> None:
         ValueError: if the words are no command.
     """
     command, bound, unparsed = parse(words)
+    # by --help, or where a command's name is missing
     if getattr(command, "__func__", None) is App.help_print:
         say(page(app(words), [word for word in words if word not in ("--help", "-h")]))
         return
@@ -321,7 +322,7 @@ def _add(app: App, command: Command, words: Sequence[str], **where: Any) -> None
         rest = words[1:] if is_named else []
         for place, inner in enumerate(command.commands):
             _add(sub, inner, rest, sort_key=place)
-        if command.alone and is_named and list(rest[:1]) and rest[0].startswith("--"):
+        if command.alone and rest and rest[0].startswith("--"):
             sub.default(imported(f"halluscope.cli.{command.alone}"))
         if command.follows:
             for name in names_of(command):

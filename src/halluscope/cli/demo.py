@@ -46,7 +46,7 @@ def demo(*, out: File = OUT) -> None:
         warnings += headline.warnings
         headlines.append(headline._replace(warnings=warnings))
     with new_file(out) as file:
-        file.write(_marked("".join(parts(report._replace(headlines=headlines)))))
+        file.write(_sealed("".join(parts(report._replace(headlines=headlines)))))
     say(f"\n{one_line(out)} shows all this with the pictures; open it in a browser.")
     say(f"\nNext, a model and images of your own:\n\n{example.NEXT}\n\n{example.ABOUT_NEXT}")
 
@@ -57,9 +57,10 @@ def _is_ours(path: Path) -> bool:
         return False
     content = path.read_text("utf-8", "replace")
     start_of_mark = MADE.partition("{")[0]
-    return content == _marked(content.rpartition(start_of_mark)[0])
+    return content == _sealed(content.rpartition(start_of_mark)[0])
 
 
-def _marked(content: str) -> str:
+def _sealed(content: str) -> str:
+    """Return a page with the mark by which a demo knows it again."""
     digest = hashlib.sha256(content.encode("utf-8", "backslashreplace")).hexdigest()
     return content + MADE.format(digest)

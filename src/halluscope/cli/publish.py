@@ -18,7 +18,7 @@ EVERY = "all"
 
 
 Names = Annotated[list[str], Parameter(metavar="NAME...")]
-Org = Annotated[str, Parameter(help="the organization on the Hub, or your own user name")]
+Org = Annotated[str, Parameter(metavar="ORG", help="the organization on the Hub, or your own user name")]
 
 
 @Parameter(name="*")
@@ -66,7 +66,14 @@ def dataset(
     _publish_named(names, known, read, org, upload)
 
 
-def metric(names: Names, /, *, org: Org, package: str | None = None, upload: Upload = Upload()) -> None:
+def metric(
+    names: Names,
+    /,
+    *,
+    org: Org,
+    package: Annotated[str | None, Parameter(metavar="URL")] = None,
+    upload: Upload = Upload(),
+) -> None:
     """Publish metrics.
 
     Args:

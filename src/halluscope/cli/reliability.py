@@ -162,15 +162,18 @@ class Rewording:
     model: Annotated[
         str | None,
         Parameter(
+            metavar="MODEL",
             help="the model that rewords free-form questions, instead of rules: openai:MODEL[@BASE_URL] (extra api), "
-            "or a local model (extra judge)"
+            "or a local model (extra judge)",
         ),
     ] = None
     check: Annotated[
         str | None, Parameter(metavar="MODEL", help="the model that says whether a rewording asks the same")
     ] = None
     seed: Annotated[Whole, Parameter(help="seed that chooses wordings and orders (default: 0)")] = 0
-    device: Annotated[str | None, Parameter(help="where local models run (default: a GPU if any)")] = None
+    device: Annotated[
+        str | None, Parameter(metavar="DEVICE", help="where local models run (default: a GPU if any)")
+    ] = None
     store: Annotated[
         str | None,
         Parameter(metavar="FILE", help="where the models' replies are kept (default: the user's cache)"),
@@ -246,9 +249,9 @@ def _form(rows: Any, rewording: Rewording) -> forms.ParallelForm:
     if rewording.check and not rewording.model:
         raise ValueError("--check needs --model: only a model's wordings are checked, not those of rules.")
     subject = forms.unknown
-    for record in registry.records():
-        if record.dataset(list(rows[0])):
-            subject = getattr(record.module("rows"), "subject", forms.unknown)
+    for benchmark in registry.benchmarks():
+        if benchmark.dataset(list(rows[0])):
+            subject = getattr(benchmark.module("rows"), "subject", forms.unknown)
             break
     if not rewording.model:
         return forms.parallel_form(rows, rewording.seed, None, "", subject)
@@ -256,15 +259,16 @@ def _form(rows: Any, rewording: Rewording) -> forms.ParallelForm:
     from halluscope.judging.resolve import resolve_chat
     from halluscope.studies.parallel.paraphrasing import name_of, paraphrase
 
-    names = [rewording.model]
+    model = resolve_chat(rewording.model, device=rewording.device, structured=False)
+    check = None
     if rewording.check:
-        names.append(rewording.check)
-    models = [resolve_chat(name, device=rewording.device, structured=False) for name in names]
+        check = resolve_chat(rewording.check, device=rewording.device, structured=False)
     wordings = paraphrase(
         forms.free_questions(rows),
-        *models,
+        model,
+        check,
         seed=rewording.seed,
         store=Cache(rewording.store),
         progress=not is_quiet(),
     )
-    return forms.parallel_form(rows, rewording.seed, wordings, name_of(*models), subject)
+    return forms.parallel_form(rows, rewording.seed, wordings, name_of(model, check), subject)

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from halluscope import registry, scoring
 from halluscope.benchmark import Benchmark
-from halluscope.cli.agreements import AGREEMENT, SEVERAL_AGREEMENTS, agreements_of, compare_agreements
+from halluscope.cli.agreements import AGREEMENT, ASK, SEVERAL_AGREEMENTS, agreements_of, compare_agreements
 from halluscope.cli.parameters import (
     JUDGES,
     OUTPUT,
@@ -33,7 +33,8 @@ from halluscope.reporting.formats import FORMATS, JSON, LINE, TABLE, text_notes
 from halluscope.reporting.tables import Values, to_json
 from halluscope.runs import caveats, folder
 from halluscope.runs import results as tables
-from halluscope.runs import run as runs
+from halluscope.runs.run import Run
+from halluscope.runs.run import score as scored_run
 from halluscope.sanitize import one_line
 from halluscope.sanitize import typed as typed_command
 from halluscope.stats.bootstrap import Bootstrap
@@ -101,6 +102,8 @@ def score(
     agreements = agreements_of(options.pop(AGREEMENT, []))
     if len(agreements) == 1:
         options[AGREEMENT] = agreements[0]
+    if len(agreements) > 1:
+        options[ASK] = "all"  # which votes are needed depends on how many must agree
     if is_plan:
         is_fresh = options.pop("fresh", False)
         plan_judges(chosen(benchmark, name, options), responses, dataset, output, is_fresh)
@@ -122,7 +125,7 @@ def score(
         for variant in scoring.variants(benchmark, choice.options):
             variant.update(bootstrap=resampling.bootstrap, seed=resampling.seed)
             with_items = bool(output.out or benchmark.judges)
-            scored.append(runs.score(benchmark, model, variant, noted, items=with_items))
+            scored.append(scored_run(benchmark, model, variant, noted, items=with_items))
     _tell_hints(scored)
     if output.out:
         folder.write(scored, output.out)
@@ -141,7 +144,7 @@ def _next_step(out: Path | None, runs_written: int) -> str:
     return f"{report}; `{typed_command(['compare', str(out)])}` compares groups and classes too."
 
 
-def _tell_hints(scored: Sequence[runs.Run]) -> None:
+def _tell_hints(scored: Sequence[Run]) -> None:
     for run in scored:
         if run.scores["thoughts"]:
             tell(
@@ -155,7 +158,7 @@ def _tell_hints(scored: Sequence[runs.Run]) -> None:
 
 def _show(
     benchmark: Benchmark,
-    scored: Sequence[runs.Run],
+    scored: Sequence[Run],
     options: dict[str, Any],
     resampling: Bootstrap,
     output: ScoreOutput,
@@ -189,7 +192,7 @@ def _show(
     output.show(None, lambda: report, with_intervals=output.intervals)
 
 
-def _hints_of_verdicts(run: runs.Run) -> list[str]:
+def _hints_of_verdicts(run: Run) -> list[str]:
     """Return hints about a judge's verdicts, or those that the user gave; rules give no hint."""
     judges = run.benchmark.judges
     if judges is None or judges.kind != "verdicts":

@@ -62,7 +62,7 @@ def score_folder(
     *,
     responses: Folder,
     out: Annotated[Folder, Parameter(group=OUTPUT)],
-    judge: str = "",
+    judge: Annotated[str, Parameter(metavar="JUDGE")] = "",
 ) -> None:
     """Score each file of a folder under the benchmark that `halluscope inspect` names, and write a run of each.
 
@@ -295,10 +295,11 @@ def words_of_models(group: Group, groups: Sequence[Group], top: Path) -> list[st
         name = name_among(model, group, groups, top)
         texts = [str(file) for file in model.files.values()]
         has_name = len(texts) > 1 or name != model.name
-        if not has_name or any("," in text for text in texts) or "=" in name:
-            alone += texts
-        else:
+        can_be_typed = "=" not in name and (len(texts) == 1 or not any("," in text for text in texts))
+        if has_name and can_be_typed:
             named.append(f"{name}={','.join(texts)}")
+        else:
+            alone += texts
     return alone + named
 
 
@@ -400,7 +401,9 @@ def folder_name(folder: Path, top: Path) -> str:
 
 def name_without(file: Path, part: str) -> str:
     """Return a file's name without the name of a part, and without its folder."""
-    name = re.sub(rf"[^A-Za-z0-9]*{part}(?![A-Za-z0-9])", "", plain_name(file), count=1, flags=re.IGNORECASE)
+    name = re.sub(
+        rf"[^A-Za-z0-9]*{re.escape(part)}(?![A-Za-z0-9])", "", plain_name(file), count=1, flags=re.IGNORECASE
+    )
     return name.strip("-_. ") or plain_name(file.parent)
 
 

@@ -40,7 +40,7 @@ IMPLYING = Group("With --marks implied, the judges whose votes guide the draw", 
 
 ROWS = (VALID, AGREE)  # the marks of a dataset's rows
 # an option of `sheet make` -> the marks that it is for
-FOR = {
+MARKS_OF_OPTION = {
     "stratum": ROWS,
     "responses": (AGREE, IMPLIED),
     "images": (VALID, AGREE, VERDICT),
@@ -116,8 +116,9 @@ def make(
         "like": like,
     }
     for option, value in values.items():
-        if value is not None and marks not in FOR[option]:
-            raise ValueError(f"--{option} is for --marks {' or '.join(FOR[option])}; the marks are {marks}.")
+        if value is not None and marks not in MARKS_OF_OPTION[option]:
+            of_option = " or ".join(MARKS_OF_OPTION[option])
+            raise ValueError(f"--{option} is for --marks {of_option}; the marks are {marks}.")
     for option in options:
         if marks != IMPLIED:
             raise ValueError(f"--{option.replace('_', '-')} is for --marks {IMPLIED}; the marks are {marks}.")

@@ -250,7 +250,7 @@ $ halluscope publish results run --model ORG/MODEL --benchmark {organization}/{n
     return _of_spec(spec, organization, files, ["Without data; the card says where they come from."])
 
 
-# A metric, and a report
+# A metric
 
 
 def metrics() -> list[str]:

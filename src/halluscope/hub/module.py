@@ -44,7 +44,7 @@ class Module(evaluate.Metric):  # type: ignore[misc]
         In an `evaluate.combine`, the options of the other metrics are left to these, with a warning.
         """
         record = self._record()
-        caller = sys._getframe(1).f_locals.get("self")
+        caller = sys._getframe(1).f_locals.get("self")  # evaluate.combine passes the options of all to each
         if isinstance(caller, evaluate.CombinedEvaluations):
             options = _without_others(record, options)
         try:

@@ -41,6 +41,7 @@ from halluscope.responses.column_facts import (
 )
 from halluscope.responses.image_urls import URLS
 from halluscope.responses.names import ANSWER_ID, IDS, IMAGES, MODELS, QUESTIONS, RIGHT_ANSWERS, SAYS, TEXTS
+from halluscope.responses.odd_texts import notes_among
 from halluscope.responses.rating_files import row_of
 from halluscope.responses.repeats import places_of_repeats
 from halluscope.responses.table import Table, kinds
@@ -591,6 +592,7 @@ def _odd_rows(table: Table, column: str, blank: bool, cut_ends: CutEnds) -> dict
         EMPTY: empty - lacking,
         "repeats of an earlier row": len(_repeats(table, names, texts)),
         f"equal to {gold}": len(texts) if are_gold else 0,
+        "notes of a program that it has no response": len(notes_among(heard.texts)),
         "with thoughts": heard.thoughts,
         "with thoughts that never end": heard.unfinished,
         "lists of one text": sum(isinstance(cell, list) and len(cell) == 1 for cell in table.cells(column)),

@@ -435,6 +435,9 @@ def _load(source: Source) -> Any:
         why = "the Hub cannot be reached"
         if is_hub_there:
             why = f"{type(error).__name__}: {short_repr(str(error), 200)}"
+        place = str(path.resolve())
+        if path.is_dir() and place != escape(place):
+            why = f"the library datasets takes [, * and ? in {place} for a pattern; give its folders other names"
         raise _not_loaded(source, why) from error
 
 

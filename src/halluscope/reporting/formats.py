@@ -312,9 +312,11 @@ def _csv_value(number: Number) -> float | None:
 
 def _csv_beside(name: str, number: Number) -> dict[str, object]:
     """Return what belongs into the columns beside a number's: the ends of its interval, and its mark."""
-    low = high = None
+    low: float | None = None
+    high: float | None = None
     if number.interval:
-        low, high = (float(end) for end in number.ends)
+        low = float(number.ends[0])
+        high = float(number.ends[1])
     return {
         f"{name} low": low,
         f"{name} high": high,
@@ -462,7 +464,8 @@ def _latex_number(number: Number, intervals: bool) -> str:
     text = number.printed(number.value)
     mark = "*" if number.mark else ""
     if intervals and number.interval:
-        low, high = (number.printed(end) for end in number.ends)
+        low = number.printed(number.ends[0])
+        high = number.printed(number.ends[1])
         if number.best:
             text = rf"\mathbf{{{text}}}"
         return f"${text}_{{{low}}}^{{{high}{mark}}}$"

@@ -74,8 +74,11 @@ def _source_at(written: str | Path) -> Source:
     if not equals or not name or is_there(str(written)):
         place = path_of(written)
         return Source(files=answer_lists.files_at(place), place=place)
+    names = parts.split(",")
+    if is_there(parts):  # one file, whose name may hold a comma
+        names = [parts]
     files: list[Path] = []
-    for part in parts.split(","):
+    for part in names:
         files += answer_lists.files_at(path_of(part.strip()))
     return Source(name, files)
 

@@ -13,13 +13,14 @@ from halluscope.paths import path_of
 from halluscope.reporting.printed import Printed
 from halluscope.reporting.tables import Named, Notes, Table, Values, flat, without_intervals
 from halluscope.responses.given import is_by_name
-from halluscope.runs import run as runs
 from halluscope.runs.caveats import of_thoughts
 from halluscope.runs.comparing import Compared
 from halluscope.runs.comparing import compare as compare_runs
 from halluscope.runs.comparison_report import MOST, of_differences, of_parts
 from halluscope.runs.folder import check_options, checked, folders, write
 from halluscope.runs.results import of_scores, signatures
+from halluscope.runs.run import benchmark_of
+from halluscope.runs.run import score as scored_run
 from halluscope.runs.verifying import differences
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 from halluscope.validation import kind, listed
@@ -46,7 +47,7 @@ def score(name: str, responses: Any, dataset: Any, out: str | Path | None, optio
         if remark:
             warnings.warn(remark, stacklevel=3)
     facts = {"dataset": _named_datasets(dataset)}
-    scored = [runs.score(benchmark, model, chosen, facts) for model in ready]
+    scored = [scored_run(benchmark, model, chosen, facts) for model in ready]
     if out is not None:
         write(scored, path_of(out))
     results = []
@@ -99,7 +100,7 @@ def compare(
     """Compare runs; see `halluscope.compare`. Of groups and classes, `most` differences are printed, None for all."""
     names = listed("scores", scores, "a list of the names of scores, such as ['accuracy']")
     by_name = checked(paths)
-    benchmark = runs.benchmark_of(by_name)
+    benchmark = benchmark_of(by_name)
     comparison = compare_runs(by_name, names, resampling)
     rows = []
     for pairs in (comparison.scores, comparison.groups, comparison.classes):

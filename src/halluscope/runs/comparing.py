@@ -59,7 +59,7 @@ class Comparison:
     scores: Sequence[Compared]  # the requested scores, for each pair of runs
     groups: Sequence[Compared]  # the scores of each group, for each pair of runs
     # the scores of each class in which two runs differ often enough for a test to tell; p and interval are
-    # NaN where too few images count for one of them (`halluscope.stats.paired.FEWEST`)
+    # NaN where too few images count for one of them (`halluscope.stats.ratio_pairs.FEWEST`)
     classes: Sequence[Compared]
     level: float  # the level of the intervals
     untested: Mapping[str, str]  # score that has no interval in a run, and so no p value -> the reason

@@ -43,9 +43,8 @@ def draw(runs: Mapping[str, Run], scores: Sequence[str] = ()) -> list[Figure]:
     """
     groups = _groups(runs)
     if len(groups) == 1:
-        for several in groups.values():
-            for score in scores:
-                _check_score(list(several.values()), score)
+        for score in scores:
+            _check_score(list(runs.values()), score)
         return of_models(all_shown(runs), benchmark_of(runs), scores)
     if len(groups) == 2 and scores:
         return [_of_two(groups, scores)]

@@ -40,6 +40,7 @@ from halluscope.reporting.tables import (
     percent,
     principal,
     printed,
+    rows_of,
     score,
 )
 from halluscope.responses.matching import AS_YES_NO, NOT_COMPARED, Matched
@@ -67,7 +68,9 @@ COUNTED = {
     "cut_ends": "{:,} lines that are cut off are left out.",
     "other_prompts": "{:,} responses answer a prompt other than the dataset's.",
     "thoughts": "{:,} responses held thoughts, which were removed.",
-    "unfinished_thoughts": "{:,} responses are a thought that never ends, and are scored as empty responses.",
+    "unfinished_thoughts": (
+        "{:,} of {rows:,} responses are a thought that never ends: they are scored as empty responses."
+    ),
 }
 
 # Scores that say how many responses could not be read or judged.
@@ -321,11 +324,15 @@ def _headlines(models: Sequence[Shown], benchmark: Benchmark, runs: Mapping[str,
         interval = number.interval
         if has_few(model.scores):
             interval = "too few rows for an interval"
-        warnings = list(_warnings(benchmark, model))
         notes: Sequence[str] = ()
         if model.name in runs:
             notes = runs[model.name].about.get(NOTES, ())
-        warnings += [note for note in notes if not note.startswith(tuple(warnings))]
+        warnings = []
+        for warning in _warnings(benchmark, model):
+            beginning = warning.removesuffix(".")
+            if not any(note.startswith(beginning) for note in notes):  # a note says it in more words
+                warnings.append(warning)
+        warnings += notes
         headline = Headline(
             name=model.name,
             score=by,
@@ -442,10 +449,10 @@ def _hidden(
     scores = {model.name: model.scores for model in models}
     lines = []
     for pair in compared.scores:
-        first, second = (scores[name] for name in pair.names)
-        if pair.better is not None or not (
-            _are_apart(first, second, precision) or _are_apart(first, second, recall)
-        ):
+        first = scores[pair.names[0]]
+        second = scores[pair.names[1]]
+        differs = _are_apart(first, second, precision) or _are_apart(first, second, recall)
+        if pair.better is not None or not differs:
             continue
         texts = []
         for name in pair.names:
@@ -517,10 +524,10 @@ def _warnings(benchmark: Benchmark, model: Shown) -> Iterator[str]:
         yield f"Empty responses: {empty:,}."
     for key, line in COUNTED.items():
         if scores.get(key):
-            yield line.format(scores[key])
+            yield line.format(scores[key], rows=rows_of(scores))
     spoken = scores.get(SPEAKS)
     if spoken:
-        yield f"Doubtful: {len(spoken):,} responses seem to speak to the judge, which may move its verdicts."
+        yield f"{len(spoken):,} responses seem to speak to the judge, which may move its verdicts."
     for column, count in scores.get("uncompared", {}).items():
         yield f"The {column} of {count:,} responses was ignored: {NOT_COMPARED}."
     labels = scores.get("labels")

@@ -13,6 +13,7 @@ from halluscope.benchmark import HIGHER, Benchmark, Column
 from halluscope.errors import RunError
 from halluscope.options import check_names
 from halluscope.reporting.printed import Printed
+from halluscope.reporting.published import JUDGES
 from halluscope.reporting.tables import ARROWS, Cell, Notes, Number, Report, Table, is_defined, scored
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.runs.comparing import Rescored, compare_each_two, corrected, rescored
@@ -20,7 +21,7 @@ from halluscope.runs.folder import HOW_ASKED, check, folders
 from halluscope.runs.run import NOTES, Run
 from halluscope.sanitize import one_line, short_repr, typed
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.validation import listed
+from halluscope.validation import kind, listed
 
 # Keys of a signature that may differ between models in one column
 MAY_DIFFER = ("responses", "interval", "seeds", "version", "labels", "uncompared")
@@ -37,7 +38,9 @@ ROWS = {
     "prompts": "other prompts",
     "form": "other forms of the questions",
 }
-CONVENTION = "scored by other conventions"
+# The meaning of each key of a signature in which runs may differ
+MEANINGS = dict.fromkeys(JUDGES, "other judges or prompts for them, as far as they are named") | ROWS
+CONVENTION = "scored by other conventions"  # the meaning of any other key
 
 FEW_KINDS = 3  # of up to so many kinds of runs, the commands for a table of each are said
 
@@ -96,6 +99,7 @@ def table(paths: Sequence[str | Path], preset: str = "", scores: Sequence[str] =
         RunError: for runs that cannot stand in one column, or two runs of one model and benchmark.
         ValueError: for an unknown preset or score.
     """
+    kind("preset", preset, str, "a text, such as 'decoding'")
     scores = listed("scores", scores, "a list of scores, such as ['pope/accuracy']")
     if preset and scores:
         raise ValueError(f"preset is {preset!r}, but scores name what is shown; leave one of them out.")
@@ -264,7 +268,7 @@ def check_alike(part: Columns) -> None:
         texts = []
         for value, models in models_by_value.items():
             texts.append(f"{value} ({', '.join(map(one_line, models))})")
-        lines.append(f"{key} is {' and '.join(texts)}: {ROWS.get(key, CONVENTION)}.")
+        lines.append(f"{key} is {' and '.join(texts)}: {MEANINGS.get(key, CONVENTION)}.")
         if key in ROWS:
             advice = "Score responses to the same images and questions, or make a table of each kind"
     if len(kinds) > FEW_KINDS:

@@ -310,6 +310,7 @@ class Reviewed:
     @classmethod
     def of(cls, sheet: Sheet) -> "Reviewed":
         """Count a sheet's marks."""
+        # the longest is of both methods, in their order
         names = sorted((entry["read_by"] for entry in sheet.entries), key=len, reverse=True)
         methods: dict[str, None] = {}
         for name in names:

@@ -83,7 +83,7 @@ def errors(judgement: Judgement, labels: Labels, margins: Margins) -> Json:
     by_part: Json = {}
     among = {"all": judged}
     for part in _parts(judgement, judged):
-        by_part[part.division] = {}
+        by_part.setdefault(part.division, {})
         cells = judged.among(part.cells)
         if cells.weights.any():
             among[f"{part.division}/{part.name}"] = cells

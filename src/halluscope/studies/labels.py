@@ -75,7 +75,7 @@ def draw_sheet(judgement: Judgement, ids: Sequence[str], texts: int, seed: int =
     """Draw texts, each different text at most once, and make the rows of a sheet for them.
 
     A text is the likelier to be drawn, the more its votes disagree and its labels could be wrong
-    (`stats.corrected.draw`). There is one row per class that a judge read out of the text, or that it
+    (`stats.text_draw.draw`). There is one row per class that a judge read out of the text, or that it
     has a word for; the last row of a text asks about all others. Texts are in random order: who
     stops early has marked a random part of the sample.
     """
