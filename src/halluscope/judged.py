@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from halluscope.judging import question_ids
 from halluscope.judging.given_verdicts import GivenVerdicts, read_given
 from halluscope.judging.guard import speaking
 from halluscope.judging.judge import MAX_TOKENS
@@ -277,14 +278,15 @@ class Judged(RowsMetric):
 
     def _check_stated(self, verdicts: Sequence[Any], rows: Sequence[Any]) -> None:
         """Check that no verdict says that it is on another row: they are in the order of the rows."""
-        ids = {str(row.id) for row in rows}
+        known = {row.id for row in rows}
         images = names_of_images(rows)
         for place, (verdict, row) in enumerate(zip(verdicts, rows, strict=True)):
             if not isinstance(verdict, Mapping):
                 continue
             where = f"{RATINGS}[{place}]"
-            id = self.given_row(verdict, where).get("id", row.id)
-            if str(id) in ids and str(id) != str(row.id):  # numbers may be written as texts
+            stated = self.given_row(verdict, where)
+            id = question_ids.number_in(stated.get(question_ids.QUESTION_ID, stated.get("id")))
+            if question_ids.is_among(id, known) and id != row.id:
                 raise ValueError(
                     f"{where} has the id {short_repr(id)}, but the row there has {short_repr(row.id)}; expected the "
                     f"{RATINGS} in the order of the rows. Put them into that order, or name their file."

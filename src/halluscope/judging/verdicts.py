@@ -307,7 +307,7 @@ def _with_ids(
         stated = list(ids)
     elif without:
         where, row = rows[without[0]]
-        raise _not_a_verdict(where, row, names)
+        raise _not_a_verdict(where, row, names, "without the id of its question, unlike others")
     with_ids: list[tuple[str, Mapping[str, Any]]] = []
     for (where, row), id in zip(rows, stated, strict=True):
         with_ids.append((where, dict(row, id=id)))
