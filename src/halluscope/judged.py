@@ -346,15 +346,19 @@ class Judged(RowsMetric):
     def count(self, rows: Any, readings: Any, options: Any) -> Tables:
         """Count, for each score, the sum of what rows add to it, and how many count: [clusters, repeats, 2]."""
         cluster = self.clusters(rows)
-        groups = {"": np.ones(len(rows), dtype=bool)}
+        every = np.ones(len(rows), dtype=bool)
+        groups = {"": every}
         groups.update(self.groups(rows))
         words, texts = lengths.tally(readings.texts, cluster)
+        unreadable = self.unreadable(readings.verdicts.values)
         by_repeat: dict[str, list[Floats]] = {}  # score -> counts of each repeat [clusters, 2]
-        for values in readings.verdicts.each():
+        for values, is_unread in zip(readings.verdicts.each(), unreadable, strict=True):
             for score, adds in self.adds(values).items():
                 for group, is_in in groups.items():
                     counts = by_cluster(adds, is_in, cluster)
                     by_repeat.setdefault(name_of(score, group), []).append(counts)
+            unread = by_cluster(Adds(is_unread, every), every, cluster)
+            by_repeat.setdefault(self.unread, []).append(unread)
             by_repeat.setdefault(MEAN_WORDS, []).append(np.stack([words, texts], axis=-1))
         return Tables({name: np.stack(repeats, axis=1) for name, repeats in by_repeat.items()})
 
@@ -377,7 +381,6 @@ class Judged(RowsMetric):
     ) -> dict[str, Any]:
         verdicts = readings.verdicts
         facts: dict[str, Any] = {
-            self.unread: float(self.unreadable(verdicts.values).mean()),
             **self.sizes(rows),
             SPEAKS: speakers(rows, readings.texts),
         }
