@@ -20,9 +20,14 @@ from halluscope.judging.judge import MAX_TOKENS
 from halluscope.judging.options import ASKING, VerdictOptions, judge_option, max_tokens_option
 from halluscope.judging.prompts import Collected
 from halluscope.judging.verdict_prompts import Fields, Verdict, VerdictPrompt
-from halluscope.judging.verdicts import NOBODY, UNREAD_REPLY, Criterion, from_given
-from halluscope.judging.verdicts import Judged as Verdicts
-from halluscope.judging.verdicts import read_given as read_verdicts
+from halluscope.judging.verdicts import (
+    NOBODY,
+    UNREAD_REPLY,
+    Criterion,
+    Verdicts,
+    from_given,
+    read_verdicts,
+)
 from halluscope.metric import Options, Scores
 from halluscope.options import check_effect, option, usual_values
 from halluscope.responses import lengths

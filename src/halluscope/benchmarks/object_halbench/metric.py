@@ -28,8 +28,7 @@ from halluscope.judged import AUTHORS, OURS, PART, Adds, Judged, JudgedOptions
 from halluscope.judged import Readings as JudgedReadings
 from halluscope.judging.options import GIVEN, judge_option, max_tokens_option
 from halluscope.judging.verdict_prompts import VerdictPrompt
-from halluscope.judging.verdicts import NOBODY, UNREAD_REPLY, Criterion
-from halluscope.judging.verdicts import Judged as Verdicts
+from halluscope.judging.verdicts import NOBODY, UNREAD_REPLY, Criterion, Verdicts
 from halluscope.mentions import synonyms
 from halluscope.mentions.nothing_named import warn_if_nothing_is_named
 from halluscope.mentions.reading import NOTHING, CaptionReader
