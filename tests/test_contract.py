@@ -80,7 +80,7 @@ def test_each_number_says_which_way_it_is_better(benchmark):
     assert {benchmark.direction(name) for name in numbers(result)} <= {HIGHER, LOWER, None}
 
 
-# Scores of votes or of needed verdicts, which are not counted by image
+# Shares of what was asked, which is not the same by every `ask` or in each repeat
 UNCOUNTED = {("throne", "unparsed"), ("hallusionbench", "unread")}
 
 
