@@ -290,7 +290,9 @@ class Judged(RowsMetric):
                 continue
             where = f"{RATINGS}[{place}]"
             stated = self.given_row(verdict, where)
-            id = question_ids.number_in(stated.get(question_ids.QUESTION_ID, stated.get("id")))
+            id = question_ids.number_in(stated.get(question_ids.QUESTION_ID))
+            if id is None:
+                id = question_ids.number_in(stated.get("id"))
             if question_ids.is_among(id, known) and id != row.id:
                 raise ValueError(
                     f"{where} has the id {short_repr(id)}, but the row there has {short_repr(row.id)}; expected the "

@@ -611,6 +611,12 @@ def test_an_id_that_is_missing_among_others_is_refused(asked, capsys, missing):
     assert "entry 2 is" in refused(asked, capsys, rows)
 
 
+def test_missing_ids_of_completions_say_nothing(asked, capsys):
+    """As pandas writes them, beside the ids that count."""
+    rows = [completion_of(number, question_id=float("nan"), id=number) for number in BACKWARDS]
+    assert scored(asked, capsys, "--ratings", write(asked, rows))["rating/attribute"] == 6
+
+
 @pytest.mark.parametrize("indent", [None, 1])
 def test_completions_by_their_questions_ids(asked, capsys, indent):
     """The id of the completion itself, which names no question, was taken for its key's."""
@@ -634,7 +640,7 @@ def test_a_request_that_is_not_called_after_a_question_is_quoted(asked, capsys):
 @pytest.mark.parametrize("column", ["id", "question_id"])
 @pytest.mark.parametrize("write_id", [int, float, str, np.int64, "{}.0".format])
 def test_rows_in_python_are_not_in_another_order(column, write_id):
-    given = [of_question(number, **{column: write_id(number)}) for number in BACKWARDS]
+    given = [of_question(number, question_id=None) | {column: write_id(number)} for number in BACKWARDS]
     compute = registry.benchmark("mmhal").compute
     with pytest.raises(ValueError, match=r"ratings\[0\] has the id .*3.*, but the row there has 0"):
         compute([""] * 4, mmhal_rows(4), ratings=given)

@@ -161,18 +161,22 @@ def _check_all_or_none(
     rows: Sequence[Located], named: Sequence[Hashable | None], known: Collection[Hashable]
 ) -> None:
     """Refuse rows that should name a question and do not: then the order says nothing of them."""
-    name_some = any(id is not None for id in named)
-    if not name_some and not any(row.get(QUESTION_ID) is not None for _, row in rows):
+    are_some_named = any(id is not None for id in named)
+    if not are_some_named and not any(_states_question(row) for _, row in rows):
         return
     stated = in_rows([row for _, row in rows], known)
     if are_count(stated, known):
         return
     place = list(named).index(None)
-    others = ", but other chat completions of the file do" if name_some else ""
+    others = ", but other chat completions of the file do" if are_some_named else ""
     raise ValueError(
         f"{rows[place][0]} names none of the {len(known):,} questions{others} (it says {short_repr(stated[place])}). "
         f"Give each the id of its question in a column {QUESTION_ID}, or none an id."
     )
+
+
+def _states_question(row: Mapping[str, Any]) -> bool:
+    return number_in(row.get(QUESTION_ID)) is not None
 
 
 def _question_of(row: Any, known: Collection[Hashable], where: str) -> Hashable | None:
@@ -186,7 +190,7 @@ def _question_of(row: Any, known: Collection[Hashable], where: str) -> Hashable 
             named[column] = id
     if not named:
         return None
-    if row.get(QUESTION_ID) is not None:
+    if _states_question(row):
         return named.get(QUESTION_ID)
     if len(set(named.values())) > 1:
         questions = " and ".join(f"{id!r} ({column})" for column, id in named.items())
