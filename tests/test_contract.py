@@ -80,6 +80,20 @@ def test_each_number_says_which_way_it_is_better(benchmark):
     assert {benchmark.direction(name) for name in numbers(result)} <= {HIGHER, LOWER, None}
 
 
+# Shares of what was asked, which is not the same by every `ask` or in each repeat
+UNCOUNTED = {("throne", "unparsed"), ("hallusionbench", "unread")}
+
+
+@each(lambda one: one.is_scored)
+def test_each_score_has_an_interval_or_a_reason_why_not(benchmark):
+    """`unreadable` and `unjudged` of judged responses had neither."""
+    result = scored(benchmark, bootstrap=1)
+    said = result["interval"].keys() | result.get("no_interval", {}).keys()
+    for name in benchmark.scores:
+        if result.get(name) is not None and (benchmark.name, name) not in UNCOUNTED:
+            assert name in said
+
+
 @each(lambda one: bool(one.means))
 def test_a_score_that_is_a_mean_is_that_of_the_rows(benchmark):
     """Each row has its value under the score's name, or None."""

@@ -7,7 +7,7 @@ import copy
 import importlib
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from operator import attrgetter
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from halluscope.benchmarks import listed
 from halluscope.errors import RegistryError
-from halluscope.options import Option, check, described, keywords
+from halluscope.options import Option, check, keywords
 from halluscope.paths import PACKAGE
 from halluscope.validation import by_id
 
@@ -259,19 +259,13 @@ class Benchmark:
     @property
     def keywords(self) -> set[str]:
         """The options that `compute` takes."""
-        names = keywords(self.compute)
-        if self.judges:
-            for option in fields(self.judges.options):
-                names.add(option.name)
-        return names
+        return keywords(self.compute)
 
     @property
     def help(self) -> str:
-        """The help: the arguments and the result of `compute`, and how judges are asked."""
-        texts = [inspect.cleandoc(self.compute.__doc__ or ""), IDS]
-        if self.judges:
-            texts.append(described(self.judges.options))
-        return "\n\n".join(texts)
+        """The help: the arguments and the result of `compute`."""
+        about = inspect.cleandoc(self.compute.__doc__ or "")
+        return f"{about}\n\n{IDS}"
 
     @property
     def means(self) -> tuple[str, ...]:

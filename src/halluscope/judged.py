@@ -13,15 +13,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from halluscope.judging import question_ids
 from halluscope.judging.given_verdicts import GivenVerdicts, read_given
 from halluscope.judging.guard import speaking
 from halluscope.judging.judge import MAX_TOKENS
 from halluscope.judging.options import ASKING, VerdictOptions, judge_option, max_tokens_option
 from halluscope.judging.prompts import Collected
 from halluscope.judging.verdict_prompts import Fields, Verdict, VerdictPrompt
-from halluscope.judging.verdicts import NOBODY, UNREAD_REPLY, Criterion, from_given
-from halluscope.judging.verdicts import Judged as Verdicts
-from halluscope.judging.verdicts import read_given as read_verdicts
+from halluscope.judging.verdicts import (
+    NOBODY,
+    UNREAD_REPLY,
+    Criterion,
+    Verdicts,
+    from_given,
+    read_verdicts,
+)
 from halluscope.metric import Options, Scores
 from halluscope.options import check_effect, option, usual_values
 from halluscope.responses import lengths
@@ -277,14 +283,17 @@ class Judged(RowsMetric):
 
     def _check_stated(self, verdicts: Sequence[Any], rows: Sequence[Any]) -> None:
         """Check that no verdict says that it is on another row: they are in the order of the rows."""
-        ids = {str(row.id) for row in rows}
+        known = {row.id for row in rows}
         images = names_of_images(rows)
         for place, (verdict, row) in enumerate(zip(verdicts, rows, strict=True)):
             if not isinstance(verdict, Mapping):
                 continue
             where = f"{RATINGS}[{place}]"
-            id = self.given_row(verdict, where).get("id", row.id)
-            if str(id) in ids and str(id) != str(row.id):  # numbers may be written as texts
+            stated = self.given_row(verdict, where)
+            id = question_ids.number_in(stated.get(question_ids.QUESTION_ID))
+            if id is None:
+                id = question_ids.number_in(stated.get("id"))
+            if question_ids.is_among(id, known) and id != row.id:
                 raise ValueError(
                     f"{where} has the id {short_repr(id)}, but the row there has {short_repr(row.id)}; expected the "
                     f"{RATINGS} in the order of the rows. Put them into that order, or name their file."
@@ -344,15 +353,19 @@ class Judged(RowsMetric):
     def count(self, rows: Any, readings: Any, options: Any) -> Tables:
         """Count, for each score, the sum of what rows add to it, and how many count: [clusters, repeats, 2]."""
         cluster = self.clusters(rows)
-        groups = {"": np.ones(len(rows), dtype=bool)}
+        every = np.ones(len(rows), dtype=bool)
+        groups = {"": every}
         groups.update(self.groups(rows))
         words, texts = lengths.tally(readings.texts, cluster)
+        unreadable = self.unreadable(readings.verdicts.values)
         by_repeat: dict[str, list[Floats]] = {}  # score -> counts of each repeat [clusters, 2]
-        for values in readings.verdicts.each():
+        for values, is_unread in zip(readings.verdicts.each(), unreadable, strict=True):
             for score, adds in self.adds(values).items():
                 for group, is_in in groups.items():
                     counts = by_cluster(adds, is_in, cluster)
                     by_repeat.setdefault(name_of(score, group), []).append(counts)
+            unread = by_cluster(Adds(is_unread, every), every, cluster)
+            by_repeat.setdefault(self.unread, []).append(unread)
             by_repeat.setdefault(MEAN_WORDS, []).append(np.stack([words, texts], axis=-1))
         return Tables({name: np.stack(repeats, axis=1) for name, repeats in by_repeat.items()})
 
@@ -375,7 +388,6 @@ class Judged(RowsMetric):
     ) -> dict[str, Any]:
         verdicts = readings.verdicts
         facts: dict[str, Any] = {
-            self.unread: float(self.unreadable(verdicts.values).mean()),
             **self.sizes(rows),
             SPEAKS: speakers(rows, readings.texts),
         }

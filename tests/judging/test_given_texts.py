@@ -3,6 +3,7 @@
 import json
 import warnings
 
+import numpy as np
 import pytest
 
 import halluscope
@@ -314,15 +315,6 @@ def test_a_verdict_that_repeats_its_question_is_taken(asked, capsys, repeated):
     assert scored(asked, capsys, "--ratings", write(asked, given))["rating"] == 3
 
 
-def test_rows_in_python_are_in_the_order_of_the_questions():
-    given = ratings({}, {}, {}, {})
-    with pytest.raises(ValueError, match=r"ratings\[0\] has the id 3, but the row there has 0"):
-        registry.benchmark("mmhal").compute([""] * 4, mmhal_rows(4), ratings=given[::-1])
-    as_texts = [row | {"id": str(row["id"])} for row in given]
-    with pytest.raises(ValueError, match=r"ratings\[0\] has the id '3', but the row there has 0"):
-        registry.benchmark("mmhal").compute([""] * 4, mmhal_rows(4), ratings=as_texts[::-1])
-
-
 def test_ratings_beside_columns_of_a_completion(asked, capsys):
     """A question may have choices, and a row may name its model, without being a chat completion."""
     given = ratings(*[{"choices": ["red", "blue"], "model": "mine"}] * 4)
@@ -575,3 +567,82 @@ def test_truth_values_in_a_table(tmp_path, capsys, column, values):
     assert cli.main([*words, "--ratings", str(tmp_path / "judged.csv")]) == 0
     (result,) = json.loads(capsys.readouterr().out)
     assert (result["accuracy"], result["unreadable"]) == (0.5, 1 / 3)
+
+
+# Which question a row of ratings is about
+
+BACKWARDS = (3, 2, 1, 0)
+
+
+def of_question(number, **columns):
+    return {"rating": RATED[number]} | columns
+
+
+def completion_of(number, **columns):
+    return completion(f"Rating: {RATED[number]}", **columns)
+
+
+@pytest.mark.parametrize("row_of", [of_question, completion_of])
+@pytest.mark.parametrize("write_id", [float, "{}.0".format, "00{}".format, " {}".format])
+@pytest.mark.parametrize("counters", [[], ["id"], ["index"]], ids=["alone", "id", "index"])
+def test_ids_as_tables_write_them(asked, capsys, row_of, write_id, counters):
+    """Rows were taken by a count beside their ids, and completions in the file's order."""
+    rows = []
+    for place, number in enumerate(BACKWARDS):
+        rows.append(row_of(number, question_id=write_id(number), **dict.fromkeys(counters, place)))
+    assert scored(asked, capsys, "--ratings", write(asked, rows))["rating/attribute"] == 6
+
+
+@pytest.mark.parametrize("row_of", [of_question, completion_of])
+@pytest.mark.parametrize("counters", [[], ["id"]], ids=["alone", "beside a count"])
+@pytest.mark.parametrize("id", [True, [3], {"of": 3}, "q3", 2.5, "9" * 5000])
+def test_a_question_id_that_names_no_question_is_refused(asked, capsys, row_of, counters, id):
+    """The count beside it, or the file's order, was taken in its place."""
+    rows = []
+    for place, number in enumerate(BACKWARDS):
+        rows.append(row_of(number, question_id=id, **dict.fromkeys(counters, place)))
+    message = refused(asked, capsys, rows)
+    assert "entry 1" in message
+    assert "none of the 4 questions" in message or "not among the 4 questions" in message
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_an_id_that_is_missing_among_others_is_refused(asked, capsys, missing):
+    rows = [of_question(number, id=missing if number == 2 else number) for number in BACKWARDS]
+    assert "entry 2 is" in refused(asked, capsys, rows)
+
+
+def test_missing_ids_of_completions_say_nothing(asked, capsys):
+    """As pandas writes them, beside the ids that count."""
+    rows = [completion_of(number, question_id=float("nan"), id=number) for number in BACKWARDS]
+    assert scored(asked, capsys, "--ratings", write(asked, rows))["rating/attribute"] == 6
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_completions_by_their_questions_ids(asked, capsys, indent):
+    """The id of the completion itself, which names no question, was taken for its key's."""
+    content = {str(number): completion_of(number, id="chatcmpl-7") for number in BACKWARDS}
+    (asked / "judged.json").write_text(json.dumps(content, indent=indent))
+    assert scored(asked, capsys, "--ratings", asked / "judged.json")["rating/attribute"] == 6
+
+
+def test_truth_values_by_ids_are_refused(asked, capsys):
+    """They ended in a TypeError."""
+    assert "judged.json is {'0': True" in refused(asked, capsys, {str(number): True for number in range(4)})
+
+
+def test_a_request_that_is_not_called_after_a_question_is_quoted(asked, capsys):
+    """The first request of all was, though it names one."""
+    rows = [batch(number, completion_of(number)) for number in BACKWARDS]
+    rows[2]["custom_id"] = "request-1"
+    assert "entry 3: the custom_id 'request-1' is not among" in refused(asked, capsys, rows)
+
+
+@pytest.mark.parametrize("column", ["id", "question_id"])
+@pytest.mark.parametrize("write_id", [int, float, str, np.int64, "{}.0".format])
+def test_rows_in_python_are_not_in_another_order(column, write_id):
+    given = [of_question(number, question_id=None) | {column: write_id(number)} for number in BACKWARDS]
+    compute = registry.benchmark("mmhal").compute
+    with pytest.raises(ValueError, match=r"ratings\[0\] has the id .*3.*, but the row there has 0"):
+        compute([""] * 4, mmhal_rows(4), ratings=given)
+    assert compute([""] * 4, mmhal_rows(4), ratings=given[::-1])["rating/attribute"] == 6

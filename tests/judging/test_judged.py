@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from halluscope.judging.verdicts import Criterion, from_given, read_given
+from halluscope.judging.verdicts import Criterion, from_given, read_verdicts
 
 RIGHT, RATING, SHARE = Criterion("right", bool), Criterion("rating", int, 6), Criterion("share", float, 10)
 
@@ -51,9 +51,9 @@ def test_a_file_of_verdicts(tmp_path, rows, message):
     file = tmp_path / "verdicts.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
     with pytest.raises(ValueError, match=message):
-        read_given(file, "mine", [1], (RATING,))
+        read_verdicts(file, "mine", [1], (RATING,))
     file.write_text('{"index": 1, "rating": 2}')
-    assert read_given(file, "mine", [1], (RATING,)) == [{"rating": 2}]
+    assert read_verdicts(file, "mine", [1], (RATING,)) == [{"rating": 2}]
 
 
 def test_the_verdicts_of_a_run(tmp_path):
@@ -61,12 +61,12 @@ def test_the_verdicts_of_a_run(tmp_path):
     with pytest.raises(
         ValueError, match=r"is a folder without run\.json; expected a file of verdicts, or the"
     ):
-        read_given(tmp_path, "mine", [1], (RATING,))
+        read_verdicts(tmp_path, "mine", [1], (RATING,))
     (tmp_path / "run.json").write_text('{"responses": "mine"}')
     (tmp_path / "items.jsonl").write_text('{"id": 1, "rating": null, "response": "A dog.", "inputs": {}}')
-    assert read_given(tmp_path, "mine", [1], (RATING,)) == [{"rating": None}]
+    assert read_verdicts(tmp_path, "mine", [1], (RATING,)) == [{"rating": None}]
     with pytest.raises(ValueError, match="is a run of the responses 'mine'; expected a run of 'other'"):
-        read_given(tmp_path, "other", [1], (RATING,))
+        read_verdicts(tmp_path, "other", [1], (RATING,))
     (tmp_path / "run.json").write_text("[]")
     with pytest.raises(ValueError, match="is a run of the responses None"):
-        read_given(tmp_path, "mine", [1], (RATING,))
+        read_verdicts(tmp_path, "mine", [1], (RATING,))

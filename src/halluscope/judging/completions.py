@@ -114,7 +114,7 @@ def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], file: str) -> lis
     known = set(ids)
     named = [_question_of(row, known, where) for where, row in rows]
     if None in named:
-        _check_custom_ids(rows, ids)
+        _check_custom_ids(rows, named, ids)
         _check_in_order(rows, is_completion, ids, file)
         _check_all_or_none(rows, named, known)
         warnings.warn(
@@ -144,10 +144,12 @@ def _check_in_order(
         )
 
 
-def _check_custom_ids(rows: Sequence[Located], ids: Sequence[Hashable]) -> None:
+def _check_custom_ids(
+    rows: Sequence[Located], named: Sequence[Hashable | None], ids: Sequence[Hashable]
+) -> None:
     """Refuse rows of a batch whose requests are not called after the questions: their order says nothing."""
-    for where, row in rows:
-        if isinstance(row, Mapping) and row.get(CUSTOM_ID) is not None:
+    for (where, row), id in zip(rows, named, strict=True):
+        if id is None and isinstance(row, Mapping) and row.get(CUSTOM_ID) is not None:
             raise ValueError(
                 f"{where}: the {CUSTOM_ID} {short_repr(row[CUSTOM_ID])} is not among the {len(ids):,} questions, such "
                 f"as {short_repr(ids[0])}, and a batch's output may be in any order. Write each reply as "
@@ -158,17 +160,23 @@ def _check_custom_ids(rows: Sequence[Located], ids: Sequence[Hashable]) -> None:
 def _check_all_or_none(
     rows: Sequence[Located], named: Sequence[Hashable | None], known: Collection[Hashable]
 ) -> None:
-    """Refuse rows of which only some name a question: then the order says nothing of the others."""
-    if not any(id is not None for id in named):
+    """Refuse rows that should name a question and do not: then the order says nothing of them."""
+    are_some_named = any(id is not None for id in named)
+    if not are_some_named and not any(_states_question(row) for _, row in rows):
         return
     stated = in_rows([row for _, row in rows], known)
     if are_count(stated, known):
         return
     place = list(named).index(None)
+    others = ", but other chat completions of the file do" if are_some_named else ""
     raise ValueError(
-        f"{rows[place][0]} names none of the {len(known):,} questions, but other chat completions of the file do (it "
-        f"says {short_repr(stated[place])}). Give each the id of its question in a column {QUESTION_ID}, or none an id."
+        f"{rows[place][0]} names none of the {len(known):,} questions{others} (it says {short_repr(stated[place])}). "
+        f"Give each the id of its question in a column {QUESTION_ID}, or none an id."
     )
+
+
+def _states_question(row: Mapping[str, Any]) -> bool:
+    return number_in(row.get(QUESTION_ID)) is not None
 
 
 def _question_of(row: Any, known: Collection[Hashable], where: str) -> Hashable | None:
@@ -177,13 +185,13 @@ def _question_of(row: Any, known: Collection[Hashable], where: str) -> Hashable 
         return None
     named: dict[str, Hashable] = {}  # by column
     for column in COLUMNS:
-        id = number_in(row.get(column), known)
+        id = number_in(row.get(column))
         if is_among(id, known):
             named[column] = id
     if not named:
         return None
-    if QUESTION_ID in named:
-        return named[QUESTION_ID]
+    if _states_question(row):
+        return named.get(QUESTION_ID)
     if len(set(named.values())) > 1:
         questions = " and ".join(f"{id!r} ({column})" for column, id in named.items())
         raise ValueError(

@@ -13,7 +13,7 @@ from halluscope.judging import completions
 from halluscope.judging.options import GIVEN
 from halluscope.judging.prompts import Refusal, said_of, without_thoughts
 from halluscope.judging.verdict_prompts import Verdict, VerdictPrompt
-from halluscope.judging.verdicts import Criterion, Judged, from_given, model_of, reply_of
+from halluscope.judging.verdicts import Criterion, Verdicts, from_given, model_of, reply_of
 from halluscope.options import check_effect
 from halluscope.sanitize import one_line
 from halluscope.validation import listed
@@ -47,7 +47,7 @@ class Reading:
     refusal: Refusal | None = None
 
 
-def read_given(source: GivenVerdicts) -> Judged:
+def read_given(source: GivenVerdicts) -> Verdicts:
     """Return the verdicts that a user gives.
 
     Raises:
@@ -148,7 +148,7 @@ def _check_texts(source: GivenVerdicts, readings: Sequence[Reading], texts: int)
         warnings.warn(message, stacklevel=5)
 
 
-def _with_flags(source: GivenVerdicts, judged: Judged, readings: Sequence[Reading]) -> Judged:
+def _with_flags(source: GivenVerdicts, judged: Verdicts, readings: Sequence[Reading]) -> Verdicts:
     """Add what the authors' rules say beside the numbers: whether a reply could be read."""
     criteria = list(judged.criteria)
     values = dict(judged.values)

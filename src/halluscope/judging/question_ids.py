@@ -1,43 +1,62 @@
 """Finds which question each row of a file of verdicts is about, by the ids in its columns."""
 
+import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
+
+from halluscope.validation import id_of, is_whole
 
 QUESTION_ID = "question_id"
 # What a batch's output, which has no fixed order, calls the request
 CUSTOM_ID = "custom_id"
-# The columns that may name the question; of several, the first that names any counts
+# The columns that may name the question; `question_id` does wherever it stands, of the others the first that can
 COLUMNS = (QUESTION_ID, "id", CUSTOM_ID, "index", "idx")
 
 
 def in_rows(rows: Sequence[Mapping[str, Any]], known: Collection[Hashable]) -> list[Any]:
-    """Return the id that each row has in the first column in which any row names a known question.
+    """Return the id that each row has in `question_id`, or in the first column in which any row names a known question.
 
     If there is none, it is the id in each row's first column that has one; None for a row without one.
     """
     for column in COLUMNS:
-        ids = [number_in(row.get(column), known) for row in rows]
+        ids = [number_in(row.get(column)) for row in rows]
         if any(is_among(id, known) for id in ids):
             return ids
-    return [_first_in(row, known) for row in rows]
+        if column == QUESTION_ID and any(id is not None for id in ids):
+            return ids
+    return [_first_in(row) for row in rows]
 
 
-def _first_in(row: Mapping[str, Any], known: Collection[Hashable]) -> Any:
+def _first_in(row: Mapping[str, Any]) -> Any:
     for column in COLUMNS:
-        if row.get(column) is not None:
-            return number_in(row[column], known)
+        id = number_in(row.get(column))
+        if id is not None:
+            return id
     return None
 
 
-def number_in(id: Any, known: Collection[Hashable]) -> Any:
-    """Return the number that a text writes, if the text itself is no known id; other ids as they are."""
-    if isinstance(id, str) and id not in known and id.isascii() and id.isdigit():
-        return int(id)
-    return id
+def number_in(id: Any) -> Any:
+    """Return the whole number that a text or a float states; None for NaN; others as they are.
+
+    >>> number_in("007"), number_in(7.0), number_in("7.0"), number_in("chatcmpl-7"), number_in(float("nan"))
+    (7, 7, 7, 'chatcmpl-7', None)
+    """
+    number = None
+    if isinstance(id, str):
+        number = id_of(id.removesuffix(".0"))
+    elif isinstance(id, float):
+        if math.isnan(id):
+            return None
+        if id.is_integer():
+            number = int(id)
+    if number is None:
+        return id
+    return number
 
 
 def is_among(id: Any, known: Collection[Hashable]) -> bool:
-    return isinstance(id, str | int) and not isinstance(id, bool) and id in known
+    """Whether an id, as `number_in` returns it, is a known question's."""
+    return is_whole(id) and id in known
 
 
 def are_count(ids: Sequence[Any], known: Collection[Hashable]) -> bool:

@@ -111,7 +111,7 @@ class Criterion:
 
 
 @dataclass(frozen=True)
-class Judged:
+class Verdicts:
     """The verdicts on all responses."""
 
     criteria: Sequence[Criterion]  # what a verdict says
@@ -184,7 +184,7 @@ def _for_digest(number: float) -> float:
 
 def from_given(
     name: str, verdicts: Any, criteria: Sequence[Criterion], rows: int, key: Any = GIVEN
-) -> Judged:
+) -> Verdicts:
     """Return verdicts that a user gives; `key` says who judged, as in a signature."""
     names = [criterion.name for criterion in criteria]
     table = []
@@ -202,7 +202,7 @@ def from_given(
     values = {}
     for column, name in enumerate(names):
         values[name] = numbers[:, :, column]
-    return Judged(criteria, values, key)
+    return Verdicts(criteria, values, key)
 
 
 def model_of(verdict: Any) -> str:
@@ -228,7 +228,7 @@ def reply_of(verdict: Any, criteria: Collection[str], where: str) -> str | None:
     return None
 
 
-def read_given(
+def read_verdicts(
     file: str | Path,
     responses: str,
     ids: Sequence[Hashable],
@@ -307,7 +307,7 @@ def _with_ids(
         stated = list(ids)
     elif without:
         where, row = rows[without[0]]
-        raise _not_a_verdict(where, row, names)
+        raise _not_a_verdict(where, row, names, "without the id of its question, unlike others")
     with_ids: list[tuple[str, Mapping[str, Any]]] = []
     for (where, row), id in zip(rows, stated, strict=True):
         with_ids.append((where, dict(row, id=id)))

@@ -11,6 +11,7 @@ published script.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from halluscope.mentions.double_words import DOUBLE_WORDS
 from halluscope.reading.words import lemmas
@@ -18,13 +19,40 @@ from halluscope.reading.words.tokens import Word, forms_of
 
 
 @dataclass(frozen=True)
-class Caption:
-    """A caption as CHAIR reads it. Its lists hold a value per mention, in order."""
+class Mentions:
+    """What a text mentions. Its lists hold a value per mention, in order."""
 
-    length: int  # the number of words and punctuation marks, with double words as one
     words: list[str]  # the words that stand for a class
     objects: list[str]  # the classes that they stand for
     places: list[list[int] | None]  # the words' [start, end] in the text, or None if unknown
+
+    def shown(self, in_image: Sequence[str]) -> dict[str, Any]:
+        """Return the mentions, and which classes they find, hallucinate and miss, for a table of texts."""
+        present = set(in_image)
+        found = []
+        hallucinated = []
+        for name in dict.fromkeys(self.objects):
+            if name in present:
+                found.append(name)
+            else:
+                hallucinated.append(name)
+        return {
+            "mentions": [list(mention) for mention in zip(self.words, self.objects, strict=True)],
+            "places": self.places,
+            "found": found,
+            "hallucinated": hallucinated,
+            "missed": sorted(present.difference(found)),
+        }
+
+
+NOTHING = Mentions([], [], [])
+
+
+@dataclass(frozen=True)
+class Caption(Mentions):
+    """A caption as CHAIR reads it."""
+
+    length: int  # the number of words and punctuation marks, with double words as one
 
 
 @dataclass(frozen=True)
@@ -45,10 +73,10 @@ class CaptionReader:
         words = self.words(text)
         mentions = [word for word in words if word.form in self.class_of]
         return Caption(
-            length=len(words),
             words=forms_of(mentions),
             objects=[self.class_of[word.form] for word in mentions],
             places=[word.place for word in mentions],
+            length=len(words),
         )
 
     def words(self, text: str) -> list[Word]:

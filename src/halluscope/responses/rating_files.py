@@ -6,6 +6,7 @@ from typing import Any
 
 from halluscope.files.opening import SHEETS, ending, parse, read_text, rows_of
 from halluscope.judging import question_ids
+from halluscope.judging.completions import reply_in
 from halluscope.judging.verdicts import JUDGE_TEXT
 from halluscope.reading import tables
 from halluscope.reading.tables import Located
@@ -46,7 +47,12 @@ def _rows_of_object(content: Mapping[str, Any], where: str) -> list[Located]:
     rows = []
     for id, value in content.items():
         place = f"{where}, {id!r:.80}"
-        rows.append((place, {"id": id, **row_of(value, place)}))
+        row = row_of(value, place)
+        if not isinstance(row, Mapping):
+            return [(where, content)]
+        if "id" not in row or reply_in(row, place) is not None:  # a completion's own id names no question
+            row = dict(row, id=id)
+        rows.append((place, row))
     return rows
 
 

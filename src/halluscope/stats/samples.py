@@ -127,10 +127,10 @@ class MarkedStratum:
 
     def resampled_weights(self, resamples: int, random: np.random.Generator) -> Floats:
         """Return the weights of the marked rows and of the two others, which sum to 1: [resamples, marked + 2]."""
-        count = self.weights.sum() ** 2 / (self.weights**2).sum()  # of rows of one weight that tell as much
-        shape = max(
-            0.5, 1 - 2 / count
-        )  # the variance of a mean is then that of a sample, which divides by count - 1
+        # how many rows of one weight tell as much
+        count = self.weights.sum() ** 2 / (self.weights**2).sum()
+        # the variance of a mean is then that of a sample, which divides by count - 1
+        shape = max(0.5, 1 - 2 / count)
         shapes = np.append(np.full(len(self.weights), shape), [AT_ENDS, AT_ENDS])
         gammas = random.gamma(shapes, size=(resamples, len(shapes)))
         weights = gammas * np.append(self.weights, [1, 1])

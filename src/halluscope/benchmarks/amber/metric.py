@@ -47,7 +47,7 @@ COLUMNS_OF_DESCRIPTIONS = ("mentions", "places", "hallucinated", "missed", "imag
 COLUMNS_OF_ANSWERS = ("answer", "said", "accuracy", "unreadable")
 
 # Why a score has no interval where the exact one is undefined
-OF_NOTHING = "It is a share of nothing, which is 0 by this convention."
+OF_NOTHING = "It is, or rests on, a share of nothing, which is 0 by this convention."
 
 
 def check_reader(reader: Any) -> str:

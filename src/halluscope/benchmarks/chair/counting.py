@@ -22,7 +22,7 @@ WORDS = "words"
 
 
 @dataclass(frozen=True)
-class Mentions:
+class MentionCounts:
     """How often captions mention each class, beside what is in their images."""
 
     times: NDArray[np.int32]  # [captions, classes]
@@ -32,7 +32,7 @@ class Mentions:
     @classmethod
     def of(
         cls, captions: Sequence[Caption], classes: Sequence[str], present: NDArray[np.bool_]
-    ) -> "Mentions":
+    ) -> "MentionCounts":
         """Count the mentions in captions that were read; `classes` are the columns of `present`."""
         number_of = {name: number for number, name in enumerate(classes)}
         rows = []

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from halluscope import vocabularies
 from halluscope.benchmark import Column, Preset, Score
 from halluscope.benchmarks.chair import counting, image_lists
-from halluscope.benchmarks.chair.counting import Mentions
+from halluscope.benchmarks.chair.counting import MentionCounts
 from halluscope.benchmarks.chair.sentences import whole_sentences
 from halluscope.cores import map_texts
 from halluscope.mentions import synonyms
@@ -95,7 +95,7 @@ class Readings:
     """What the captions mention, and by what they were read."""
 
     captions: list[Caption]
-    mentions: Mentions
+    mentions: MentionCounts
     synonyms: str  # the name of the synonym list
     reader: str  # the versions of what reads the words
     unfinished: int  # how many responses lost their last sentence
@@ -172,7 +172,7 @@ of captions with at least one.
         captions = list(map_texts(reader.read, responses))
         return Readings(
             captions,
-            mentions=Mentions.of(captions, rows.vocabulary.classes, rows.present),
+            mentions=MentionCounts.of(captions, rows.vocabulary.classes, rows.present),
             synonyms=listed.name,
             reader=words.version,
             unfinished=unfinished,
@@ -271,24 +271,10 @@ def compute(
 
 
 def per_image(captions: Sequence[Caption], objects: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
-    """Return for each caption its mentions, and which classes it finds, hallucinates and misses."""
+    """Return for each caption its mentions, which classes it finds, hallucinates and misses, and its `chair_s`."""
     images = []
     for caption, in_image in zip(captions, objects, strict=True):
-        present = set(in_image)
-        hits = []
-        hallucinated = []
-        for name in dict.fromkeys(caption.objects):
-            if name in present:
-                hits.append(name)
-            else:
-                hallucinated.append(name)
-        image = {
-            "mentions": [list(mention) for mention in zip(caption.words, caption.objects, strict=True)],
-            "places": caption.places,
-            "found": hits,
-            "hallucinated": hallucinated,
-            "missed": sorted(present.difference(hits)),
-            "chair_s": bool(hallucinated),
-        }
+        image = caption.shown(in_image)
+        image["chair_s"] = bool(image["hallucinated"])
         images.append(image)
     return images

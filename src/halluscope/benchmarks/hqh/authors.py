@@ -81,8 +81,7 @@ def read_words(reply: str, response: str = "") -> Verdict | None:
         return None
     answer = VERDICT.match(ANSWER.findall(reply)[0])
     number = NUMBER.match(CLAIMS.findall(reply)[0])
-    if answer is None or number is None:
-        return None
+    assert answer is not None and number is not None  # such a reply is refused above
     return verdict_of(answer[1].lower() == "correct", int(number[1]), number[2])
 
 

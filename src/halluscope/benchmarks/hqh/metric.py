@@ -20,8 +20,7 @@ from halluscope.benchmarks.hqh.reading import (
 from halluscope.judged import AUTHORS, OURS, Adds, Judged, JudgedOptions, Readings, mean_of, share_below
 from halluscope.judging.options import given_verdicts_option, judge_option, max_tokens_option
 from halluscope.judging.verdict_prompts import Verdict, VerdictPrompt
-from halluscope.judging.verdicts import Criterion
-from halluscope.judging.verdicts import Judged as Verdicts
+from halluscope.judging.verdicts import Criterion, Verdicts
 from halluscope.options import check_effect, option, takes
 from halluscope.stats.intervals import AMOUNT
 from halluscope.stats.ratios import Floats

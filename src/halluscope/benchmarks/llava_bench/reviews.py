@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.benchmarks.llava_bench.reading import MODEL, REFERENCE
-from halluscope.judging.question_ids import number_in
+from halluscope.judging.question_ids import is_among, number_in
 from halluscope.responses.rating_files import rows_in
 from halluscope.sanitize import short_repr
 
@@ -73,10 +73,11 @@ def check_reviewed(file: Path, responses: str, answers: Mapping[int, str]) -> No
         if not isinstance(review, Mapping) or "question_id" not in review:
             continue
         reviews += 1
-        expected = answers.get(number_in(review["question_id"], answers))
-        if expected is None or "answer2_id" not in review:
+        id = number_in(review["question_id"])
+        if not is_among(id, answers) or "answer2_id" not in review:
             continue
         checked += 1
+        expected = answers[id]
         if review["answer2_id"] != expected:
             raise ValueError(
                 f"{where}: answer2_id is {short_repr(review['answer2_id'])}, but the answer_id of {responses} is "

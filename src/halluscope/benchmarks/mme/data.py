@@ -80,10 +80,8 @@ class Questions(Rows[Question]):
     file = "mme_benchmark.jsonl"
     needed = ("subtask", "file_name", "question", "answer")
     upstream = {"subtask": "type"}
-    others = (
-        "question_id",
-        "category",
-    )  # the image's name and the subtask, as lmms-eval's Parquet files call them
+    # the image's name and the subtask, as lmms-eval's Parquet files call them
+    others = ("question_id", "category")
     marker = ""
 
     def parse(self, row: Fields) -> Question:

@@ -1,12 +1,11 @@
 """Counts what responses mention, beside what is in their images."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from halluscope.benchmarks.object_halbench.data import Image
-from halluscope.benchmarks.object_halbench.names import Mentions, OfResponses
+from halluscope.benchmarks.object_halbench.names import OfResponses
 from halluscope.stats.ratios import Floats
 
 # What a verdict counts in a response
@@ -31,24 +30,3 @@ def counts_of(repeats: Sequence[OfResponses], rows: Sequence[Image]) -> dict[str
             counts[FOUND][repeat, number] = len(present.intersection(mentions.objects))
             counts[PRESENT][repeat, number] = len(present)
     return counts
-
-
-def shown_mentions(mentions: Mentions | None, row: Image) -> dict[str, Any]:
-    """Return what a response mentions, for the table of questions; empty lists if it is not read."""
-    if mentions is None:
-        return {"mentions": [], "places": [], "found": [], "hallucinated": [], "missed": []}
-    present = set(row.objects)
-    found = []
-    hallucinated = []
-    for name in dict.fromkeys(mentions.objects):
-        if name in present:
-            found.append(name)
-        else:
-            hallucinated.append(name)
-    return {
-        "mentions": [list(mention) for mention in zip(mentions.words, mentions.objects, strict=True)],
-        "places": mentions.places,
-        "found": found,
-        "hallucinated": hallucinated,
-        "missed": sorted(present.difference(found)),
-    }

@@ -20,7 +20,6 @@ from halluscope.benchmarks.object_halbench.counting import (
     MENTIONS,
     PRESENT,
     counts_of,
-    shown_mentions,
 )
 from halluscope.benchmarks.object_halbench.data import IMAGES, Image, are_prompts, read_names
 from halluscope.benchmarks.object_halbench.names import NameReader, OfResponses, names_in, words_in
@@ -29,11 +28,10 @@ from halluscope.judged import AUTHORS, OURS, PART, Adds, Judged, JudgedOptions
 from halluscope.judged import Readings as JudgedReadings
 from halluscope.judging.options import GIVEN, judge_option, max_tokens_option
 from halluscope.judging.verdict_prompts import VerdictPrompt
-from halluscope.judging.verdicts import NOBODY, UNREAD_REPLY, Criterion
-from halluscope.judging.verdicts import Judged as Verdicts
+from halluscope.judging.verdicts import NOBODY, UNREAD_REPLY, Criterion, Verdicts
 from halluscope.mentions import synonyms
 from halluscope.mentions.nothing_named import warn_if_nothing_is_named
-from halluscope.mentions.reading import CaptionReader
+from halluscope.mentions.reading import NOTHING, CaptionReader
 from halluscope.mentions.synonyms import Synonyms, allow_other_option, check_allow_other
 from halluscope.metric import Scores
 from halluscope.options import check_effect, option, takes, usual_values
@@ -361,6 +359,7 @@ The headline is the share of descriptions with a hallucinated object, among thos
             "chair_i": ratio(sums[FALSE][..., PART], sums[MENTIONS][..., PART]),
             "recall": ratio(sums[FOUND][..., PART], sums[PRESENT][..., PART]),
             "named": means["named"],
+            self.unread: means[self.unread],
             MEAN_WORDS: means[MEAN_WORDS],
         }
 
@@ -372,7 +371,10 @@ The headline is the share of descriptions with a hallucinated object, among thos
         facts = super().facts(rows, readings, total, options)
         if options.per_question:
             for question, row, mentions in zip(facts["per_question"], rows, readings.mentions, strict=True):
-                question.update(shown_mentions(mentions, row))
+                if mentions is None:
+                    question.update(NOTHING.shown(()))  # a response that is not read misses nothing
+                else:
+                    question.update(mentions.shown(row.objects))
         return facts
 
     def warn(

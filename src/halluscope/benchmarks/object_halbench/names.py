@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from halluscope.cores import map_texts
 from halluscope.mentions.double_words import DOUBLE_WORDS
-from halluscope.mentions.reading import CaptionReader
+from halluscope.mentions.reading import CaptionReader, Mentions
 from halluscope.reading.words.tokens import Word, forms_of
 
 ARTICLE = "a "
@@ -19,17 +19,8 @@ ARTICLE = "a "
 ReadWords = Callable[[str], Sequence[Word]]
 
 
-@dataclass(frozen=True)
-class Mentions:
-    """What a response mentions. Both lists hold a value per mention."""
-
-    words: list[str]  # those that stand for a class
-    objects: list[str]  # the classes that they stand for
-    places: list[list[int] | None]  # the words' [start, end] in the text, or None if unknown
-
-
 # What each response mentions; None for a response whose names are not known
-OfResponses = list[Mentions | None]
+OfResponses = Sequence[Mentions | None]
 
 
 @dataclass(frozen=True)
@@ -109,15 +100,12 @@ def joined(nouns: Iterable[Word], text: str) -> list[str]:
 
 def words_in(responses: Sequence[str], reader: CaptionReader) -> OfResponses:
     """Return what responses mention, word by word."""
-    mentions: OfResponses = []
-    for caption in map_texts(reader.read, responses):
-        mentions.append(Mentions(caption.words, caption.objects, caption.places))
-    return mentions
+    return list(map_texts(reader.read, responses))
 
 
 def names_in(names: Sequence[Sequence[str] | None], reader: NameReader) -> OfResponses:
     """Return what the names of each response mention."""
-    mentions: OfResponses = []
+    mentions: list[Mentions | None] = []
     for of_response in names:
         mentions.append(None if of_response is None else reader.read(of_response))
     return mentions

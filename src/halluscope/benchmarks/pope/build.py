@@ -179,6 +179,8 @@ def irregular(questions: Sequence[ObjectQuestion]) -> dict[str, list[int]]:
     """
     import pandas as pd
 
+    if not questions:
+        return {}
     rows = pd.DataFrame([vars(question) for question in questions], columns=COLUMNS)
     rows["image"] = [question.image for question in questions]
     rows["block"] = (rows["image"] != rows["image"].shift()).cumsum()
@@ -190,7 +192,7 @@ def irregular(questions: Sequence[ObjectQuestion]) -> dict[str, list[int]]:
     rows["in_turn"] = (size % 2 == 0) & (rows["yes"] == is_yes_next)
     is_apart = rows.groupby("image")["block"].transform("nunique") > 1
     broken = {
-        "rows": (size != size.head(1).sum()) | is_apart,
+        "rows": (size != size.iloc[0]) | is_apart,
         "balance": 2 * blocks["yes"].transform("sum") != size,
         "alternation": ~blocks["in_turn"].transform("all"),
         "contradiction": ~rows["yes"] & objects["yes"].transform("any"),

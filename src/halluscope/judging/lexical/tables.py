@@ -134,9 +134,8 @@ class Cues(Phrases[Cue]):
                 others[phrase] = cue
                 continue
             predicates[verb][predicate] = cue
-            if verb.startswith(
-                "is"
-            ):  # "is" or "is not": the past has its predicates too, unless it has its own
+            # "is" or "is not": the past has its predicates too, unless it has its own
+            if verb.startswith("is"):
                 predicates[verb.replace("is", "was")].setdefault(predicate, cue)
             if phrase[:2] == ("has", "been"):  # what has been, was
                 predicates["was"][phrase[2:]] = cue
