@@ -185,6 +185,9 @@ ROWS = {
         zip(("images", "questions", "predictions"), map(list, zip(*ONE, strict=True)), strict=True)
     ),
     "a question in any column": [{"image_file": image, "q": ask, "a": text} for image, ask, text in ONE],
+    "a question in a column with a capital": [
+        {"Picture": image, "Asked Here": ask, "Reply": text} for image, ask, text in ONE
+    ],
     "a question in an object": [
         {"input": {"image": image, "question": ask}, "output": {"answer": text}} for image, ask, text in ONE
     ],

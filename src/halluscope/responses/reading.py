@@ -410,14 +410,25 @@ def with_known_columns(table: Table, columns: Sequence[str] = ()) -> Table:
         more[TEXTS[0]] = table.cells("message")
     if has_no_id:
         images = [name for name, value in first.items() if isinstance(value, str) and is_image_file(value)]
+        images = _unlike(table, images)
         if len(images) == 1:
             more["image"] = table.cells(images[0])
     if asks_nothing:
         texts = set(TEXTS).union(columns, (text,))
         questions = [name for name in first if name not in texts and _asks(table, name)]
+        questions = _unlike(table, questions)
         if len(questions) == 1:
             more["question"] = table.cells(questions[0])
     return table.over(more) if more else table
+
+
+def _unlike(table: Table, names: Sequence[Any]) -> list[Any]:
+    """Leave out the columns that hold what an earlier one does, such as a second name of it."""
+    unlike: list[Any] = []
+    for name in names:
+        if all(table.cells(name) != table.cells(earlier) for earlier in unlike):
+            unlike.append(name)
+    return unlike
 
 
 def _asks(table: Table, name: Any) -> bool:
