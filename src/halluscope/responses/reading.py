@@ -44,6 +44,8 @@ from halluscope.sanitize import short_repr
 # The column that names the model
 MODEL = "model_id"
 
+NAMED = 10  # how many columns of texts a message names
+
 # A list of one text, written as text by Python or as JSON
 _LIST = re.compile(r"""\s*\[\s*(['"])(.*)\1\s*\]\s*""", re.DOTALL)
 
@@ -329,6 +331,8 @@ def _rows_of(file: Path, options: Reading, beside: Stated, choices: tables.Choic
         if isinstance(row, str):
             yield where, {TEXTS[0]: row}
             continue
+        if are_objects(row) and len(row) == 1:
+            row = row[0]  # a pipeline of transformers gives a list for each of several chats
         if not isinstance(row, dict):
             yield where, row
             continue
@@ -508,7 +512,8 @@ def _no_text(where: str, row: Row, known: Sequence[str], columns: Sequence[str] 
         texts = [str(name) for name, value in row.items() if isinstance(value, str | Mapping)]
     hint = ""
     if texts:
-        hint = f" Texts here: {', '.join(texts)}."
+        more = f" and {len(texts) - NAMED:,} more" if len(texts) > NAMED else ""
+        hint = f" Texts here: {', '.join(texts[:NAMED])}{more}."
     keys = "the key" if len(known) == 1 else "one of the keys"
     return ValueError(
         f"{where}: expected an object with the LVLM's text under {keys} {', '.join(known)}; got "
