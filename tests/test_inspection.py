@@ -337,6 +337,23 @@ def test_a_benchmarks_prompt_about_other_images(inspected):
         assert inspected(rows).benchmarks[0] == benchmark
 
 
+def test_whether_answers_are_right_is_a_verdict_about_the_questions_that_are_asked(
+    inspected, refused, tmp_path
+):
+    """POPE's have a column `correct`, as HaloQuest's verdicts do, and POPE has no judge."""
+    rows = []
+    for place, thing in enumerate(THINGS):
+        rows.append(
+            {"question_id": place, "question": QUESTION.format(thing), "label": "yes", "correct": True}
+        )
+    found = inspected(rows)
+    assert (found.kind, found.benchmarks, found.words) == ("verdicts", ["pope"], ())
+    file = tmp_path / "verdicts.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    told = refused("score pope --dataset", file, "--responses", file)
+    assert "POPE scores the LVLM's own texts: name a file that holds these." in told
+
+
 def test_a_list_of_a_judges_texts(inspected):
     """Texts, and completions as OpenAI's client writes them, spelled as texts too; they were called descriptions."""
     texts = [f"It is wrong in every detail that it gives of it.\n\nRating: {number}" for number in range(4)]

@@ -324,6 +324,8 @@ def _advice(
     content: Inspection, benchmark: Benchmark, dataset: Sequence[str], options: Mapping[str, Any]
 ) -> str:
     """Say what to type for a file that was refused, as far as its content tells."""
+    if content.kind == VERDICTS and benchmark.judges is None:
+        return f" {benchmark.title} scores the LVLM's own texts: name a file that holds these."
     if content.kind == VERDICTS:
         return " Name it with --ratings, and the LVLM's responses with --responses."
     if content.words and content.benchmarks[0] == benchmark.name:

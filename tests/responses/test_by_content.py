@@ -112,6 +112,19 @@ def test_addresses_of_images_are_images(dataset):
     assert (result["rows"], result["accuracy"], result["matched"]) == (18, 1.0, "image and question")
 
 
+def test_images_and_questions_in_the_datasets_order(dataset, tmp_path, ran):
+    """They tell the rows apart as in any other order; nothing is said of an order."""
+    rows = said("random", image=True) + said("popular", image=True)
+    (tmp_path / "r.json").write_text(json.dumps(rows))
+    printed = ran("score pope --dataset", *dataset, "--responses", tmp_path / "r.json", "--bootstrap", 0)
+    assert "|responses:image,question|" in printed.out and "order" not in printed.err
+    for row in rows:
+        del row["image"]
+    (tmp_path / "r.json").write_text(json.dumps(rows))
+    printed = ran("score pope --dataset", *dataset, "--responses", tmp_path / "r.json", "--bootstrap", 0)
+    assert "order" in printed.out.partition("|responses:")[2].partition("|")[0]
+
+
 def test_ids_of_their_own_beside_the_questions_in_order(tmp_path):
     """Both samplings ask the same, so that only the order of all responses tells which is about which."""
     files = [
@@ -185,6 +198,9 @@ ROWS = {
         zip(("images", "questions", "predictions"), map(list, zip(*ONE, strict=True)), strict=True)
     ),
     "a question in any column": [{"image_file": image, "q": ask, "a": text} for image, ask, text in ONE],
+    "a question in a column with a capital": [
+        {"Picture": image, "Asked Here": ask, "Reply": text} for image, ask, text in ONE
+    ],
     "a question in an object": [
         {"input": {"image": image, "question": ask}, "output": {"answer": text}} for image, ask, text in ONE
     ],

@@ -45,6 +45,9 @@ READ = {
         "input_text": [asked(row)],
         "generated_text": [asked(row), said(word)],
     },
+    "a pipeline's list for each of several chats": lambda row, word: [
+        {"input_text": [asked(row)], "generated_text": [asked(row), said(word)]}
+    ],
     "a batch's line": lambda row, word: {
         "id": f"batch_req_{row['question_id']}",
         "custom_id": str(row["question_id"]),

@@ -101,6 +101,12 @@ def test_options_that_name_what_is_not_there(scored, option, message):
         scored({"image_id": 7, "caption": "A dog."}, **option)
 
 
+def test_a_refusal_names_ten_columns_of_texts(scored):
+    texts = {f"q{number}": "A dog." for number in range(80)}
+    with pytest.raises(ValueError, match=r"Texts here: q0, q1, .*q9 and 70 more\."):
+        scored({"image_id": 7, **texts}, {"image_id": 8, **texts})
+
+
 def test_names_are_as_long_as_they_must_be(tmp_path, json_of, refused):
     (tmp_path / "labels.json").write_text(json.dumps({7: ["dog"]}))
     files = []

@@ -304,6 +304,18 @@ def test_score_and_verify(words, ran, refused):
     refused("verify labels.json")
 
 
+@needs("throne")
+def test_a_resumed_and_killed_run_verifies(words, ran):
+    """A response that is repeated, a row without one, and a last line that is cut off are counted in the folder too."""
+    lines = Path("mine.jsonl").read_text().splitlines()
+    no_response = json.dumps({"image_id": 1})
+    Path("mine.jsonl").write_text("\n".join([lines[0], lines[0], no_response, lines[2], lines[1][:-4]]))
+    ran(words, "run", "--partial")
+    scores = json.loads(Path("run/scores.json").read_text())
+    assert [scores[name] for name in ("repeats", "without_response", "cut_ends")] == [1, 1, 1]
+    assert ran("verify run").out == "run: unchanged, and its scores follow from its rows\n"
+
+
 @needs("chair")
 @pytest.mark.parametrize("packed", ["", ".gz"])
 def test_files_that_options_name_are_kept(packed, tmp_path):

@@ -234,7 +234,7 @@ def _of_table(name: str, table: Table, rows: Sequence[Mapping[str, Any]], cut_en
     question = columns.first(name for name in (*QUESTIONS, logs.INPUT) if name != text)
     kind = _kind(table, rows[0], text, question)
     if kind == VERDICTS:
-        return _of_verdicts(name, columns, rows)
+        return _of_verdicts(name, columns, rows, question)
     if kind == ASKED and not question:
         question = text
         text = ""
@@ -503,11 +503,16 @@ def _bare_texts(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     return texts
 
 
-def _of_verdicts(name: str, columns: _Columns, rows: Sequence[Mapping[str, Any]]) -> Inspection:
+def _of_verdicts(
+    name: str, columns: _Columns, rows: Sequence[Mapping[str, Any]], question: str
+) -> Inspection:
     """Say whose verdicts rows hold, by their columns, or by the words of a judge's replies."""
     roles = _roles(columns, len(rows), "", "")
     inspection = Inspection(name, VERDICTS, len(rows), columns=roles)
     judged = judged_by(rows[0])
+    asked = by_questions([str(row[question]) for row in rows if question in row]).benchmarks
+    if asked and judged not in asked:  # such as whether answers to POPE are right
+        return replace(inspection, benchmarks=asked)
     if judged:
         return _with_ratings(inspection, judged, f"--ratings {FILE_OF_REPLIES}")
     replies = []

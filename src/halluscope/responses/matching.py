@@ -116,7 +116,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         name=responses.name,
         rows=answered.rows,
         texts=answered.responses.texts,
-        by=pairs.way,
+        by=_way(case, pairs),
         of=pairs.needed,
         sampled=responses.sampled,
         checked=any(SAME in states for states in pairs.states.values()),
@@ -134,6 +134,16 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         repeats=repeats,
         cut_ends=responses.cut_ends,
     )
+
+
+def _way(case: Case, pairs: Pairs) -> str:
+    """Return what responses are matched by: images and questions if all state theirs, in whatever order they are."""
+    if not pairs.way.endswith(ways.ORDER):
+        return pairs.way
+    for columns in (case.image_columns + case.address_columns, case.question_columns):
+        if not any(set(pairs.states.get(column, ())) == {SAME} for column in columns):
+            return pairs.way
+    return f"{ways.IMAGE} and {ways.QUESTION}"
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,8 @@ from halluscope.sanitize import short_repr
 # The column that names the model
 MODEL = "model_id"
 
+NAMED = 10  # how many columns of texts a message names
+
 # A list of one text, written as text by Python or as JSON
 _LIST = re.compile(r"""\s*\[\s*(['"])(.*)\1\s*\]\s*""", re.DOTALL)
 
@@ -316,6 +318,8 @@ def _rows_of(file: Path, options: Reading, beside: Stated, choices: tables.Choic
         if isinstance(row, str):
             yield where, {TEXTS[0]: row}
             continue
+        if are_objects(row) and len(row) == 1:
+            row = row[0]  # a pipeline of transformers gives a list for each of several chats
         if not isinstance(row, dict):
             yield where, row
             continue
@@ -399,14 +403,25 @@ def with_known_columns(table: Table, columns: Sequence[str] = ()) -> Table:
         more[TEXTS[0]] = table.cells("message")
     if has_no_id:
         images = [name for name, value in first.items() if isinstance(value, str) and is_image_file(value)]
+        images = _unlike(table, images)
         if len(images) == 1:
             more["image"] = table.cells(images[0])
     if asks_nothing:
         texts = set(TEXTS).union(columns, (text,))
         questions = [name for name in first if name not in texts and _asks(table, name)]
+        questions = _unlike(table, questions)
         if len(questions) == 1:
             more["question"] = table.cells(questions[0])
     return table.over(more) if more else table
+
+
+def _unlike(table: Table, names: Sequence[Any]) -> list[Any]:
+    """Leave out the columns that hold what an earlier one does, such as a second name of it."""
+    unlike: list[Any] = []
+    for name in names:
+        if all(table.cells(name) != table.cells(earlier) for earlier in unlike):
+            unlike.append(name)
+    return unlike
 
 
 def _asks(table: Table, name: Any) -> bool:
@@ -488,7 +503,8 @@ def _no_text(where: str, row: Row, known: Sequence[str], columns: Sequence[str] 
         texts = [str(name) for name, value in row.items() if isinstance(value, str | Mapping)]
     hint = ""
     if texts:
-        hint = f" Texts here: {', '.join(texts)}."
+        more = f" and {len(texts) - NAMED:,} more" if len(texts) > NAMED else ""
+        hint = f" Texts here: {', '.join(texts[:NAMED])}{more}."
     keys = "the key" if len(known) == 1 else "one of the keys"
     return ValueError(
         f"{where}: expected an object with the LVLM's text under {keys} {', '.join(known)}; got "
