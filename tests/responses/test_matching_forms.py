@@ -63,6 +63,51 @@ def test_questions_alone_in_the_datasets_order(first, upstream, tmp_path):
         scored(rows, dataset, "amber")
 
 
+@pytest.mark.parametrize(
+    ("name", "column", "images"),
+    [
+        ("mmhal", "image_id", ["a0", "a1", "a2"]),
+        ("mmhal", "image", ["a0.jpg", "images/a1.jpg", "a2.png"]),
+        ("hqh", "image", ["10.jpg", "11.jpg", "12.jpg"]),
+    ],
+)
+def test_images_by_their_ids_must_be_the_rows(name, column, images, tmp_path):
+    dataset = small_datasets.build(name, tmp_path)
+    rows = load_dataset(str(dataset), split="test").to_list()[:3]
+    for number, row in enumerate(rows):
+        row["id"] = str(number)
+        row["image_id"] = images[number].rpartition("/")[2].partition(".")[0]
+    questions = lines(tmp_path / "questions.jsonl", rows)
+    responses = [{column: image, "response": f"There are {image} dogs."} for image in images]
+    options = {"judge": "none"} if name == "mmhal" else {}
+    result = scored(responses, str(questions), name, **options)
+    assert (result["matched"], result.get("uncompared")) == ("order", None)
+    with pytest.raises(ValueError, match=f"has the {column} '.*2.*', but its row in the dataset has"):
+        scored(responses[::-1], str(questions), name, **options)
+
+
+def test_a_batchs_responses_are_found_by_the_id_that_the_user_gave(tmp_path):
+    dataset = str(small_datasets.build("hqh", tmp_path))
+    replies = []
+    for number in range(8):
+        body = {"choices": [{"message": {"content": f"{number} dogs."}}]}
+        reply = {"custom_id": str(number), "response": {"status_code": 200, "body": body}}
+        replies.append({"id": f"batch_req_{9 - number}"} | reply)
+    file = lines(tmp_path / "batch.jsonl", replies[::-1])
+    by_id = [{"id": number, "response": f"{number} dogs."} for number in range(8)]
+    assert scored(str(file), dataset, "hqh")["texts"] == scored(by_id, dataset, "hqh")["texts"]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_count_in_another_order_is_no_order(first, tmp_path):
+    dataset = str(small_datasets.build("hallusionbench", tmp_path))
+    words = ["Yes.", "Yes.", "No."]
+    responses = [{"custom_id": first + number, "response": word} for number, word in enumerate(words)]
+    assert scored(responses, dataset, "hallusionbench")["aAcc"] == 1
+    with pytest.raises(ValueError, match="custom_id counts the responses in another order.*Sort them by"):
+        scored(responses[::-1], dataset, "hallusionbench")
+
+
 def test_descriptions_beside_answers_with_ids_of_their_own(tmp_path):
     """AMBER's images and questions decide; what is about another image, or asks something else, is refused."""
     dataset = str(small_datasets.build("amber", tmp_path))

@@ -1,13 +1,20 @@
 """Checks that nothing that responses state contradicts their rows: different sets of questions share their ids."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from halluscope.responses.column_facts import plain_question
-from halluscope.responses.identity import address_of, images_of, plain_id, plain_image, plain_object
+from halluscope.responses.identity import (
+    address_of,
+    images_of,
+    plain_id,
+    plain_image,
+    plain_object,
+    plain_stem,
+)
 from halluscope.responses.image_urls import address_in, contradicts, file_in
 from halluscope.responses.names import IMAGES, QUESTIONS, is_image_file
 from halluscope.responses.stated import OTHER, SAME, SILENT, STRANGE, SYNONYMS, Case
@@ -141,10 +148,7 @@ def _state(case: Case, column: str, value: Any, expected: Any, row: Any) -> int:
     if isinstance(value, str | float | list | tuple | Mapping) and str(value).strip() in NOTHING:
         return SILENT
     if column in IMAGES:
-        state = _state_of_image(value, row)
-        if state == STRANGE and plain_image(value) in case.known_images:
-            return OTHER
-        return state
+        return _state_of_image(value, row, case.known_images)
     if column in QUESTIONS:
         return _state_of_question(case, column, value, expected)
     # it names a set
@@ -174,12 +178,20 @@ def _with_stops(question: str) -> str:
     return plain_question(question).translate(_STOPS)
 
 
-def is_another_image(known: Any, row: Any) -> bool:
-    """Whether the name of an image that is some row's is not that of this row's image."""
-    return _state_of_image(known, row) in (OTHER, STRANGE)
+def names_another_image(value: Any, row: Any, known: Collection[str]) -> bool:
+    """Whether a value names the image of another row, given the names of all rows' images."""
+    if not isinstance(value, str | int | float):
+        return False
+    names = _names_of_image(value)
+    return names.isdisjoint(images_of(row)) and not names.isdisjoint(known)
 
 
-def _state_of_image(value: Any, row: Any) -> int:
+def _names_of_image(value: Any) -> set[str]:
+    """Return what a value may call an image: a file's name may be the image's id with an ending."""
+    return {plain_image(value), plain_stem(value)}
+
+
+def _state_of_image(value: Any, row: Any, known: Collection[str]) -> int:
     number = getattr(row, "image_id", None)
     file = getattr(row, "file_name", "")
     if number is None and not file:
@@ -190,8 +202,10 @@ def _state_of_image(value: Any, row: Any) -> int:
         # an image itself, as in a dataset's row, says nothing
         is_unknown = isinstance(value, Mapping) and "bytes" not in value
         return STRANGE if is_unknown else SILENT
-    if plain_image(value) in images_of(row):
+    if not _names_of_image(value).isdisjoint(images_of(row)):
         return SAME
+    if names_another_image(value, row, known):
+        return OTHER
     is_file = isinstance(value, str) and is_image_file(value)
     if file and is_file:
         return OTHER

@@ -20,7 +20,8 @@ _ID_OF_REPLY = re.compile(r"(?:chatcmpl|msg|resp|gen)[-_].*|[0-9a-f-]{32,36}")
 def with_reply(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row with its text under "response" if it is the reply of an API, or a line of a batch with one.
 
-    The reply's own id, which says nothing of what was asked, is left out. Other rows are returned as they are.
+    The reply's or the request's own id, which says nothing of what was asked, is left out. Other rows are returned as
+    they are.
     """
     result = row.get("result")
     response = row.get(TEXTS[0])
@@ -34,6 +35,8 @@ def with_reply(row: dict[str, Any]) -> dict[str, Any]:
         return _moved(row, "output", row["output"])
     if isinstance(result, Mapping) and _is_message(result.get("message")):
         return _moved(row, "result", result["message"])
+    if isinstance(response, Mapping) and "body" in response and "custom_id" in row:
+        return {name: value for name, value in row.items() if name != "id"}
     if isinstance(response, Mapping) and CANDIDATES in response and "key" in row:
         return {"custom_id": row["key"], **row}
     return row

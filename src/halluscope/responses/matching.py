@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from halluscope.responses import odd_texts, text_column
+from halluscope.responses import odd_texts, text_column, ways
 from halluscope.responses.agreement import PROMPTS_OR_QUESTIONS, WHOLE_PROMPTS, Pairs
 from halluscope.responses.column_facts import (
     FEWEST_ROWS,
@@ -29,7 +29,6 @@ from halluscope.responses.pairing import paired
 from halluscope.responses.reading import Responses
 from halluscope.responses.stated import SAME, Case, with_our_names
 from halluscope.responses.table import kinds, picked
-from halluscope.responses.ways import STATED_ROWS
 
 # What is said of a column that is ignored (`Matched.uncompared`)
 NOT_COMPARED = "expected a text, or a list of one, to compare with the dataset"
@@ -250,7 +249,7 @@ def _answered(case: Case, pairs: Pairs) -> _Answered:
     rows = pairs.rows
     places = pairs.places
     # only of the dataset's rows is it said which are wanted
-    if pairs.way != STATED_ROWS and len(case.wanted) < len(case.rows):
+    if pairs.way != ways.STATED_ROWS and len(case.wanted) < len(case.rows):
         rows = []
         places = []
         for row, place in zip(pairs.rows, pairs.places, strict=True):
@@ -400,8 +399,8 @@ def _with_response(case: Case, answered: _Answered) -> _Answered:
 
 
 def _version(case: Case, pairs: Pairs, answered: _Answered) -> str:
-    if pairs.way == STATED_ROWS:
-        return STATED_ROWS
+    if pairs.way == ways.STATED_ROWS:
+        return ways.STATED_ROWS
     places = range(len(answered.rows))
     return case.identity.version_of(
         answered.rows, answered.responses.first_texts(case.question_columns, places)

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from halluscope.responses.agreement import asks, is_another_image
-from halluscope.responses.identity import plain_image, single_spaced
+from halluscope.responses.agreement import asks, names_another_image
+from halluscope.responses.identity import single_spaced
 from halluscope.responses.names import IMAGES, QUESTIONS
 from halluscope.sanitize import short_repr
 
@@ -41,7 +41,7 @@ def check_row(
             raise _contradiction(where, column, question, row.question)
     for column in IMAGES:
         image = verdict.get(column)
-        if plain_image(image) in images and is_another_image(image, row):
+        if names_another_image(image, row, images):
             known = getattr(row, "file_name", "") or getattr(row, "image_id", "")
             raise _contradiction(where, column, image, known)
 

@@ -322,7 +322,26 @@ def by_order(case: Case) -> Pairs:
             f"rows; expected one response per row in the same order, or an id of its own in each response: {names}."
             f"{_other_ids(case)}{_sets_of_so_many(case)}"
         )
-    return agreeing(case, ORDER, list(rows))
+    pairs = agreeing(case, ORDER, list(rows))
+    _check_counts(case, pairs)
+    return pairs
+
+
+def _check_counts(case: Case, pairs: Pairs) -> None:
+    """Check that no other id counts the responses in another order, where not all say what they are about."""
+    numbers = range(len(case))
+    for name in IDS:
+        if name in IMAGES or name in case.identity.id or name not in case.table.columns:
+            continue
+        ids = [plain_id(cell) for cell in case.table.cells(name)]
+        counts = [[str(first + number) for number in numbers] for first in (0, 1)]
+        is_sorted = ids in counts
+        is_count = set(ids) in map(set, counts)
+        if is_count and not is_sorted and not all(map(pairs.states_same, numbers)):
+            raise ValueError(
+                f"{case.source}: {name} counts the responses in another order than they stand in, and nothing else "
+                f"tells which row each is about. Sort them by {name}, or give each {', '.join(case.identity.id)}."
+            )
 
 
 def _sets_of_so_many(case: Case) -> str:
