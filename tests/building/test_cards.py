@@ -69,8 +69,10 @@ def test_a_metric_card_is_what_the_hub_accepts(name: str) -> None:
     )  # the oldest that we support; without it the Hub takes an older one
     assert {data.get("colorFrom", "red"), data.get("colorTo", "red")} <= {*TERMS["colors"]}
     assert {"evaluate", "metric"} <= {*data["tags"]}  # by which visitors find metrics
-    for said in ("```bibtex", "**Limits.**", "pip install", "predictions", "signature"):
+    for said in ("```bibtex", "**Limits.**", "predictions", "signature"):
         assert said in text, f"metrics/{name}/README.md says nothing of {said!r}."
+    how_to_load = rf'evaluate\.load\("acme/{name}"\)  # after pip install "halluscope.* @ https://example\.org/halluscope\.whl"'
+    assert re.search(how_to_load, text) and "clone" not in code(text)
 
 
 TEXTS = ["A person drinks from a cup.", "A lawn.", "A dog."]
