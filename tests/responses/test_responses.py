@@ -33,7 +33,7 @@ def scored(tmp_path):
 # Reading
 
 
-def test_responses(scored):
+def test_responses_of_some_images_are_matched_by_id(scored):
     rows = [{"image_id": "000007", "caption": "A dog."}, "", {"image_id": 3.0, "caption": ""}]
     result = scored(*rows)
     assert (result["images"], result["matched"], result["part"]) == (2, "image_id", [2, 3])
