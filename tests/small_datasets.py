@@ -70,7 +70,8 @@ def builder(name: str) -> Any:
     return registry.benchmark(name).builder(registry.dataset(name))
 
 
-def _coco(classes: dict[int, str], file_name: str) -> dict[str, Any]:
+def coco_of_three(classes: dict[int, str], file_name: str) -> dict[str, Any]:
+    """Return annotations of three images with three classes: the first two are in one image, the second is empty."""
     ids = list(classes)
     cells = [(10, ids[0]), (10, ids[1]), (30, ids[2])]
     return {
@@ -86,7 +87,7 @@ def _coco(classes: dict[int, str], file_name: str) -> dict[str, Any]:
 
 
 def _throne_coco(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
-    content = _coco({1: "person", 47: "cup", 18: "dog"}, "{:012d}.jpg")
+    content = coco_of_three({1: "person", 47: "cup", 18: "dog"}, "{:012d}.jpg")
     (inputs / "instances_val2017.json").write_text(json.dumps(content))
     (inputs / "val2017").mkdir(exist_ok=True)
     for image in content["images"]:
@@ -96,7 +97,9 @@ def _throne_coco(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
 
 
 def _throne_objects365(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
-    content = _coco({1: "Person", 2: "Sneakers", 3: "Chair"}, "images/v1/patch0/objects365_v1_{:08d}.jpg")
+    content = coco_of_three(
+        {1: "Person", 2: "Sneakers", 3: "Chair"}, "images/v1/patch0/objects365_v1_{:08d}.jpg"
+    )
     (inputs / "zhiyuan_objv2_val.json").write_text(json.dumps(content))
     (inputs / "names.csv").write_text("1,Person,Person\n2,Sneakers,Sneakers\n3,Chair,Chair\n")
     (inputs / "ids.txt").write_text("10\n30\n")
@@ -293,7 +296,7 @@ def _humblebench(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
 
 
 def _object_enumeration(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
-    content = _coco({1: "person", 47: "cup", 18: "dog"}, "{:012d}.jpg")
+    content = coco_of_three({1: "person", 47: "cup", 18: "dog"}, "{:012d}.jpg")
     (inputs / "instances_train2017.json").write_text(json.dumps(content))
     return builder("object_enumeration").build(inputs, None, out, **options)
 

@@ -348,6 +348,12 @@ def test_the_record_is_complete(room):
     directions = {score.better for score in (*room.scores.values(), *room.extra_numbers.values())}
     assert directions <= {HIGHER, LOWER, ""}
     assert all((QUESTION in prompt) == (QUESTION in room.prompt) for prompt in room.prompts.values())
+    if hasattr(room, "rows_published"):
+        (dataset,) = room.datasets
+        counts = spec.load(dataset.name).expected
+        assert room.rows_published == counts.get("questions", counts.get("images")), (
+            f"{room.name}.rows_published is not what datasets/{dataset.name}/spec.toml expects."
+        )
     if room.has_metric:
         assert room.principal in room.scores, f"{room.name}.principal is {room.principal!r}; expected a score"
         assert room.scores[room.principal].better in (HIGHER, LOWER)

@@ -17,6 +17,7 @@ import halluscope
 from halluscope import registry
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.cli import commands
+from halluscope.responses.names import IDS, TEXTS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -42,12 +43,21 @@ def test_the_readme_is_short():
     assert len("".join(others).encode()) < 7000
 
 
-def test_the_readme_names_every_benchmark():
+@pytest.mark.parametrize("name", [benchmark.name for benchmark in registry.records()])
+def test_the_readme_names_it(name):
     text = (ROOT / "README.md").read_text()
-    for room in registry.records():
-        page = f"metrics/{room.name}/README.md" if room.has_metric else f"dataset_cards/{room.name}.md"
-        assert f"({page})" in text, f"README.md's table of benchmarks has no link to {page}; add a line."
-        assert all(f"`{one.name}`" in text for one in room.datasets), room.name
+    benchmark = registry.benchmark(name)
+    page = f"metrics/{name}/README.md" if benchmark.has_metric else f"dataset_cards/{name}.md"
+    assert f"({page})" in text, f"README.md's table of benchmarks has no link to {page}; add a line."
+    assert [dataset.name for dataset in benchmark.datasets if f"`{dataset.name}`" not in text] == []
+
+
+@pytest.mark.parametrize("names", [IDS, TEXTS], ids=["ids", "texts"])
+def test_the_columns_that_are_looked_for_are_listed(names):
+    words = [f"`{name}`" for name in names]
+    listed = f"{', '.join(words[:-1])} and {words[-1]}"
+    page = " ".join((ROOT / "docs/responses.md").read_text().split())
+    assert listed in page, f"docs/responses.md does not list {listed}."
 
 
 @pytest.mark.parametrize("command", COMMANDS)

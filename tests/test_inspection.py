@@ -28,7 +28,7 @@ def inspected(tmp_path):
     return lambda content: inspect(written(tmp_path / "r.json", content))
 
 
-def test_responses(inspected, tmp_path):
+def test_responses_of_a_benchmark_are_recognised(inspected, tmp_path):
     rows = [
         {"question_id": place, "prompt": prompt, "text": "Yes" if place else "<think>A dog?</think>Yes"}
         for place, prompt in enumerate(PROMPTS)
@@ -229,7 +229,7 @@ def test_rows_of_unknown_columns_are_named_by_the_user(tmp_path, ran):
     assert "1 other rows" in said.out and "--text-column COLUMN" in said.err
 
 
-def test_the_command(tmp_path, capsys):
+def test_the_command_goes_on_after_a_bad_file(tmp_path, capsys):
     good = written(tmp_path / "r.json", [{"prompt": PROMPTS[0], "text": "\x1b[31mYes"}])
     bad = written(tmp_path / "b.json", "{")
     assert cli.main(["inspect", str(good), str(bad)]) == 2
@@ -369,7 +369,7 @@ def completions(texts):
     return [{"choices": [{"message": {"role": "assistant", "content": text}}]} for text in texts]
 
 
-def test_annotations(tmp_path, ran):
+def test_annotations_of_coco_are_recognised(tmp_path, ran):
     instances, captions = small_datasets.coco_files({1: ["dog"], 2: []}, [(1, "A dog.")])
     file = written(tmp_path / "instances.json", instances)
     printed = ran("inspect", file)

@@ -102,7 +102,7 @@ def plain(hint: Any, value: Any) -> Any:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("benchmark", "parameter"), EACH)
-def test_odd_values(benchmark, parameter):
+def test_odd_values_of_each_argument(benchmark, parameter):
     call = malformed.call(benchmark)
     hint = call.hints[parameter]
     for name, value in malformed.odd():
@@ -168,7 +168,7 @@ def test_lists_in_other_forms_in_a_batch(benchmark):
 
 @pytest.mark.long
 @pytest.mark.parametrize("benchmark", [one for one in ALL if one.datasets], ids=lambda one: one.name)
-def test_the_door(benchmark, tmp_path):
+def test_malformed_arguments_of_score(benchmark, tmp_path):
     name = benchmark.datasets[0].name
     built = str(small_datasets.build(name, tmp_path))
     rows = benchmark.module("rows").load([built])

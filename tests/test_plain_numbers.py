@@ -53,7 +53,7 @@ def test_the_result_of_a_metric(benchmark: Any) -> None:
 
 
 @pytest.mark.parametrize("benchmark", [pytest.param(one, id=one.name) for one in ALL if one.is_scored])
-def test_a_run_of_it(benchmark: Any, tmp_path: Any) -> None:
+def test_a_run_holds_no_numbers_of_numpy(benchmark: Any, tmp_path: Any) -> None:
     run = made(benchmark, tmp_path)
     assert strangers(run.scores) == []
     assert strangers(run.found) == []

@@ -41,7 +41,7 @@ def answered(vlm: Vlm, source: sources.Source, out: Path, **options: Any) -> byt
 
 @pytest.mark.filterwarnings("ignore:.* questions are scored")
 @pytest.mark.parametrize("name", harness_data.TASKS)
-def test_round_trip(name, data, vlm, tmp_path, ran):
+def test_answers_of_each_task_are_written_and_scored(name, data, vlm, tmp_path, ran):
     out, source, dataset = tmp_path / "answers.jsonl", opened(data, name), registry.dataset(name)
     count = len(read_rows(f"{data / name}:{dataset.config}"))
     assert count == {"throne_coco": 3, "pope": 18, "pope_c": 9}.get(name, count)

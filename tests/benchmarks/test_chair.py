@@ -49,7 +49,7 @@ def class_of(own) -> dict[str, str]:
         ("no dog here, only dog food", ["dog", "dog"]),
     ],
 )
-def test_mentions(class_of, text, expected):
+def test_which_objects_a_text_mentions(class_of, text, expected):
     assert CaptionReader(class_of).read(text).objects == expected
 
 

@@ -40,9 +40,9 @@ def test_images_are_stored_as_they_are(dataset: Any, packed: bool, tmp_path: Pat
     if len([*inputs.iterdir()]) == 1:
         (source,) = inputs.iterdir()
     pictures = tmp_path / "pictures"
-    names = harness_data._file_names(tmp_path, dataset)
+    names = harness_data.file_names(tmp_path, dataset)
     for number, name in enumerate(sorted(set(names))):
-        harness_data._draw(pictures / name, number)
+        harness_data.draw(pictures / name, number)
     if dataset.name == "dash_b":  # its two halves have a file of one name, told apart by its folders
         for place in ("neg/coco/kite/10.jpg", "pos/flickr/kite/10.jpg"):
             (pictures / place).parent.mkdir(parents=True)

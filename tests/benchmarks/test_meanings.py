@@ -54,7 +54,7 @@ def meaning(name: str, scores: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize(("name", "scores", "sentence"), CASES)
-def test_a_sentence(name: str, scores: dict[str, Any], sentence: str) -> None:
+def test_what_a_score_means_in_a_sentence(name: str, scores: dict[str, Any], sentence: str) -> None:
     assert meaning(name, scores) == sentence
 
 

@@ -149,7 +149,7 @@ def test_an_image_that_holds_two_rare_classes_is_swapped_in_once():
 # The builder
 
 
-def test_rows(folder: Path, tmp_path: Path):
+def test_rows_are_the_chosen_images_with_their_classes(folder: Path, tmp_path: Path):
     out = build(folder, tmp_path / "out", spec=spec_of(folder, 12), subset=False)
     rows = load(out)
     assert list(rows["image_id"]) == sorted(chosen(folder))
@@ -166,7 +166,9 @@ def test_rows(folder: Path, tmp_path: Path):
     assert stats(out)["sources"]["annotations"] == {"sha256": digest, "published": None}
 
 
-def test_a_sample(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_sample_is_the_same_in_any_order_of_the_file(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     spec = spec_of(folder, 730)
     out = build(folder, tmp_path / "out", sample=True, shots=2, seed=3, spec=spec, subset=False)
     assert stats(out)["subset"] is True and stats(out)["counts"]["sample"] == {"shots": 2, "seed": 3}
@@ -227,7 +229,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input(case: str, folder: Path, tmp_path: Path):
+def test_bad_files_are_refused_and_nothing_is_written(case: str, folder: Path, tmp_path: Path):
     spoil, message = BAD[case]
     spoil(folder)
     with pytest.raises(BuildError, match=message):

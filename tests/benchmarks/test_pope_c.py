@@ -55,7 +55,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # The rows
 
 
-def test_questions(out: Path):
+def test_each_class_is_asked_of_each_image(out: Path):
     rows = load(out, "questions")
     assert rows.column_names == ["question_id", "image_id", "object", "question", "answer"]
     assert rows.features["question_id"] == rows.features["image_id"] == Value("int64")
@@ -103,7 +103,7 @@ def test_each_image_is_opened_once(out: Path):
     assert [row["image_id"] for row in rows[2:4]] == [10, 20]
 
 
-def test_bad_joins(out: Path):
+def test_questions_without_their_images_are_refused(out: Path):
     asked, images = load(out, "questions"), load(out, "images")
     with pytest.raises(ValueError, match="1 of the images .* are missing, such as image_id 30"):
         Joined(asked, images.select([0, 1]))

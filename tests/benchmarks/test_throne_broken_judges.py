@@ -100,7 +100,7 @@ def test_good_judges_that_agree_are_not_blamed(made, ask, agreement):
     assert warned == []
 
 
-def test_the_limits(made):
+def test_from_which_share_on_a_judge_is_blamed(made):
     """Under 5 % of the present cells and over 95 % of the absent ones, of a hundred; a fifth of them ignored."""
     names = [f"class {number}" for number in range(100)]
     for yes_present, yes_absent, is_blamed in ((5, 95, False), (4, 95, True), (5, 96, True)):

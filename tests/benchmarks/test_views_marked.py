@@ -138,7 +138,7 @@ def of_throne(items: Sequence[Item]) -> dict[str, float]:
 
 @few
 @given(FOUR, st.sampled_from(["lexical", "moody", "both"]), st.sampled_from(["needed", "all"]), st.booleans())
-def test_throne(said: list[str], who: str, ask: str, majority: bool) -> None:
+def test_thrones_marks_give_its_scores(said: list[str], who: str, ask: str, majority: bool) -> None:
     """Judged by rules, by judges that imagine mentions, and by both."""
     judges = {"lexical": "lexical", "moody": [moody("a"), moody("b")], "both": ["lexical", moody("a")]}[who]
     agreement = "majority" if majority else "unanimous"

@@ -137,7 +137,7 @@ def files(folder: Path) -> dict[str, bytes]:
 # What comes out
 
 
-def test_rows(upstream: Path, tmp_path: Path) -> None:
+def test_rows_have_their_images_bytes_and_classes(upstream: Path, tmp_path: Path) -> None:
     rows = load(build(upstream, tmp_path / "out"))
     assert rows.column_names == ["image_id", "image", "file_name", "prompt", "objects"]
     assert rows.features["image_id"] == Value("int64")
@@ -150,7 +150,7 @@ def test_rows(upstream: Path, tmp_path: Path) -> None:
     assert [row["objects"] for row in load(tmp_path / "out", streaming=True)] == OBJECTS
 
 
-def test_stats(upstream: Path, tmp_path: Path) -> None:
+def test_stats_say_what_was_built_of_what(upstream: Path, tmp_path: Path) -> None:
     out = build(upstream, tmp_path / "out")
     stats = json.loads((out / "stats.json").read_text())
     assert stats["subset"] is True
@@ -192,7 +192,7 @@ def server(upstream: Path) -> Iterator[str]:
         http.shutdown()
 
 
-def test_download(upstream: Path, tmp_path: Path, server: str) -> None:
+def test_sources_are_downloaded_once(upstream: Path, tmp_path: Path, server: str) -> None:
     spec = spec_of(upstream, server)
     out = throne_coco.build(out=tmp_path / "out", cache=tmp_path / "kept", spec=spec)
     stats = json.loads((out / "stats.json").read_text())
@@ -288,7 +288,7 @@ def test_bad_annotations(case: str, upstream: Path, tmp_path: Path) -> None:
         (image_files.tiff(60_000, 60_000), "is larger than the limit 'pixels'"),
     ],
 )
-def test_bad_image(
+def test_a_bad_image_is_refused_and_nothing_is_written(
     content: bytes | None, message: str, upstream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also in a zip, and no program is run to read it."""

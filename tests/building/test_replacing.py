@@ -174,7 +174,7 @@ def test_what_is_read_is_not_replaced(
 # All or nothing
 
 
-def test_interrupted(
+def test_an_interrupted_build_is_whole_or_leaves_the_old_one(
     source: Path, out: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert build(source, out) == 0

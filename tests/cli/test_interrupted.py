@@ -21,7 +21,7 @@ STOPS = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.slee
 
 @pytest.mark.parametrize("start", [["-c", INSTALLED], ["-m", "halluscope"]], ids=["installed", "module"])
 @pytest.mark.parametrize("imported", ["cyclopts", "numpy"])
-def test_during_imports(tmp_path: Path, start: list[str], imported: str) -> None:
+def test_ctrl_c_during_imports_ends_in_one_line(tmp_path: Path, start: list[str], imported: str) -> None:
     """A module that the command line imports at once, and one that it imports when a command needs it."""
     (tmp_path / f"{imported}.py").write_text(STOPS)
     path = os.pathsep.join([str(tmp_path), str(ROOT / "src"), *sys.path])

@@ -160,7 +160,7 @@ def test_the_end_of_memory_is_said_and_a_traceback_is_shown_to_who_asks(broken, 
 
 @pytest.mark.parametrize("words", ["list", "score throne --help"])
 @pytest.mark.parametrize("end", ["| head -c 1 >/dev/null", ">&-"])
-def test_nobody_reads(words, end):
+def test_a_closed_output_is_no_error(words, end):
     """Nothing is printed about it, and the command's status stays."""
     assert shell(f"halluscope {words} {end}; exit ${{PIPESTATUS[0]}}") == (0, b"")
 

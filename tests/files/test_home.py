@@ -27,7 +27,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_from_python(home: Path) -> None:
+def test_a_tilde_is_the_home_folder_in_python(home: Path) -> None:
     result = halluscope.score("throne", "~/mine.jsonl", "~/throne_coco", out="~/runs/a", **SCORED)
     assert result["recall_all"] == 1 / 3  # a dog is found, a person and a cup are not
     assert (home / "runs" / "a" / "scores.json").is_file()

@@ -125,7 +125,7 @@ def test_what_is_no_plain_file(tmp_path):
 # Names
 
 
-def test_a_file_twice(tmp_path):
+def test_a_file_that_is_given_twice_is_refused(tmp_path):
     one, two = tmp_path / "one", tmp_path / "two"
     one.touch(), two.touch()
     os.link(one, tmp_path / "hard")

@@ -32,7 +32,9 @@ def file_of(folder: Path, text: str) -> Path:
     indent=st.sampled_from([None, 0, 3]),
     ascii_only=st.booleans(),
 )
-def test_a_list(values: list[Any], size: int, indent: int | None, ascii_only: bool, tmp_path: Path) -> None:
+def test_a_list_is_read_entry_by_entry(
+    values: list[Any], size: int, indent: int | None, ascii_only: bool, tmp_path: Path
+) -> None:
     file = file_of(tmp_path, json.dumps(values, indent=indent, ensure_ascii=ascii_only))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(opening, "CHUNK", size)

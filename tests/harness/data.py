@@ -29,9 +29,9 @@ def build_all(folder: Path) -> Path:
     without = [dataset for dataset in DATASETS if dataset.name not in WITH_IMAGES]
     for dataset in without:
         small_datasets.build(dataset.name, folder)
-    names = {name for dataset in without for name in _file_names(folder, dataset)}
+    names = {name for dataset in without for name in file_names(folder, dataset)}
     for number, name in enumerate(sorted(names)):
-        _draw(folder / "pictures" / name, number)
+        draw(folder / "pictures" / name, number)
     return folder
 
 
@@ -97,7 +97,7 @@ def _place(folder: Path, dataset: Dataset, config: str) -> str:
     return f"{folder / dataset.name}{f':{config}' if config else ''}"
 
 
-def _file_names(folder: Path, dataset: Dataset) -> list[str]:
+def file_names(folder: Path, dataset: Dataset) -> list[str]:
     """Return a dataset's image files, by their column or by the images' ids."""
     rows = read_rows(_place(folder, dataset, dataset.images or dataset.config))
     named = dataset.file in rows.column_names
@@ -105,7 +105,7 @@ def _file_names(folder: Path, dataset: Dataset) -> list[str]:
     return [name for name in names if name]
 
 
-def _draw(file: Path, number: int) -> None:
+def draw(file: Path, number: int) -> None:
     """Make an image; every fourth is grey."""
     file.parent.mkdir(parents=True, exist_ok=True)
     gradient = Image.linear_gradient("L").resize((40, 30)).rotate(100 * number)

@@ -31,7 +31,7 @@ PACKAGE = "https://example.org/halluscope.whl"
 """What Spaces install in these tests, unless one says otherwise."""
 
 
-COCO_OF_SMALL = small_datasets._coco
+COCO_OF_SMALL = small_datasets.coco_of_three
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +177,7 @@ def test_changed_data_need_a_new_version(hub, tmp_path, upload, monkeypatch):
     first, data = repository.head, repository.files[DATA]
     changed = tmp_path / "changed"
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(small_datasets, "_coco", _more)
+        meanwhile.setattr(small_datasets, "coco_of_three", _more)
         small_datasets.build("throne_coco", changed)
         said = upload(folder=changed, ends=2)
         assert "has a version 1.0.0 (tag v1.0.0) with other data" in said and DATA in said
@@ -288,7 +288,7 @@ def test_a_commit_of_somebody_else_is_not_overwritten(hub, upload):
 # Refused by the Hub
 
 
-def test_no_token(built, hub, run, upload, monkeypatch):
+def test_only_an_upload_needs_a_token(built, hub, run, upload, monkeypatch):
     """A dry run needs none, and changes nothing."""
     monkeypatch.delenv("HF_TOKEN")
     assert "There is no token for the Hub. Log in with `hf auth login`" in upload(ends=2)
@@ -370,7 +370,7 @@ def test_without_a_licence(tmp_path, refused):
         assert f"{name} has no licence" in refused("dataset", name, "--folder", tmp_path, "--subset")
 
 
-def test_stale(built, tmp_path, refused, monkeypatch):
+def test_a_build_by_another_spec_is_refused(built, tmp_path, refused, monkeypatch):
     other_spec(monkeypatch, tmp_path, title='"THRONE, another title"')
     said = refused("dataset", "throne_coco", "--folder", built, "--subset")
     assert "is stale" in said and "halluscope build throne_coco --force" in said

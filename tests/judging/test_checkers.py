@@ -91,7 +91,7 @@ def test_what_a_judge_does_not_take_is_refused_before_it_is_looked_for(judges, q
         throne.compute(["A dog."], [["dog"]], judges=judges, questions=questions)
 
 
-def test_claims():
+def test_a_claim_has_its_article_and_number():
     about = CLAIMS.about(load(["umbrella", "skis"]))
     assert [claim.text for claim in about[0]] == [
         "There is an umbrella in the image.",

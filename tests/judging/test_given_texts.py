@@ -475,7 +475,7 @@ def rows_beside(**columns):
     ],
     ids=["text", "from 1", "no id", "texts", "numbers", "RLHF-V", "spelled", "object", "by id", "columns"],
 )
-def test_forms_of_files(asked, capsys, content, is_told):
+def test_ratings_are_read_from_each_form_of_file(asked, capsys, content, is_told):
     """They were refused; the mean rating beside rows is none of theirs."""
     (asked / "judged.json").write_text(json.dumps(content, indent=2))
     with warnings.catch_warnings(record=True) as told:

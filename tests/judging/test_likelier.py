@@ -106,7 +106,7 @@ def test_the_threshold_is_in_signature_and_cache_and_margins_are_kept(tiny_t5, t
     cache.close()
 
 
-def test_names(tiny_t5):
+def test_a_judges_name_may_state_a_threshold(tiny_t5):
     assert local_name("org/model").threshold is None
     assert local_name("likelier:org/model").threshold == 0
     assert local_name("likelier=-0.5:C:/model").model == "C:/model"

@@ -15,7 +15,7 @@ CLASSES = ["dog", "cat", "cow"]
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(89, "1 minute"), (5399, "90 minutes"), (90_000, "25 hours")])
-def test_durations(seconds, words):
+def test_a_duration_in_words(seconds, words):
     assert in_words(seconds) == words
 
 
@@ -42,7 +42,7 @@ class Slow(Voter):
 @pytest.mark.parametrize(
     ("faster", "progress", "is_said"), [("a GPU", True, True), ("a GPU", False, False), ("", True, False)]
 )
-def test_one_line(faster, progress, is_said, capsys, monkeypatch):
+def test_slow_voting_is_told_in_one_line(faster, progress, is_said, capsys, monkeypatch):
     monkeypatch.setattr(pace, "MEASURED_S", 0.0)
     monkeypatch.setattr(pace, "LONG_S", 0.0)
     template = QuestionSet("mine", ("is there {a/an} {x}?",), "{response} {question}")

@@ -83,7 +83,7 @@ def test_what_is_planned_is_asked(name, command, planned, ran, server, tmp_path)
     assert len(server.prompts) == before["questions"]
 
 
-def test_a_local_model(command, planned, ran, tiny_t5, server, one_thread, tmp_path):
+def test_a_local_models_tokens_are_counted(command, planned, ran, tiny_t5, server, one_thread, tmp_path):
     """A prompt whose reply is always the same is asked once, however often it counts."""
     ran(*command("hqh", f"openai:m@{server.url}", "--max-failed", "1"))
     tokens = sum(len(prompt) for prompt in server.prompts) / 4
@@ -101,7 +101,7 @@ def test_what_cannot_be_planned(command, refused, tiny_t5, tmp_path):
     assert "decodes greedily; expected 0" in refused(*command("hqh", str(tiny_t5), *drawn))
 
 
-def test_the_table(command, ran, server):
+def test_the_plan_as_a_table(command, ran, server):
     """8 questions; replies of at most 512 tokens."""
     out = ran(*command("hqh", f"openai:m@{server.url}", "--plan")).out
     header, _, row, *_ = out.splitlines()

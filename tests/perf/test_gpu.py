@@ -37,7 +37,7 @@ def bench_in(gpu, folder, sizes):
 
 
 @pytest.mark.long
-def test_all_parts(gpu, tmp_path, capsys, one_thread):
+def test_all_parts_run_on_a_cpu(gpu, tmp_path, capsys, one_thread):
     """In float32 every vote is equal to that of `generate`, and enough say yes and no for that to mean something."""
     options = ["--device", "cpu", "--out", str(tmp_path / "gpu.json")]
     bench = gpu.main(options)
@@ -126,7 +126,7 @@ def test_differences_are_explained_by_leads(gpu):
         ("", None),
     ],
 )
-def test_peaks(gpu, card, tflops):
+def test_a_card_is_found_in_the_datasheets(gpu, card, tflops):
     assert gpu.datasheet(card) == (None if tflops is None else tflops * 1e12)
 
 
@@ -153,7 +153,7 @@ def test_a_full_memory_is_provoked(gpu, subject, monkeypatch):
     assert results["batch_tokens"] < 1 << 24
 
 
-def test_graphs(gpu, subject, monkeypatch):
+def test_graphs_are_timed_and_equal(gpu, subject, monkeypatch):
     """A graph whose replay does nothing, captured by running what it would hold."""
     graph = SimpleNamespace(replay=lambda: None, pool=lambda: "pool")
     monkeypatch.setattr(torch.cuda, "CUDAGraph", lambda: graph)

@@ -39,7 +39,7 @@ def folder(tmp_path, monkeypatch):
         ("me@host/a:b/hqh:all@test", Source("me@host/a:b/hqh", "all", "test")),
     ],
 )
-def test_names(folder, written, source):
+def test_the_name_of_a_source_is_split_into_its_parts(folder, written, source):
     (folder.parents[1] / "a:b@c.json").write_text("[]")
     assert Source.of(written) == source
 

@@ -134,7 +134,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize("form", [*FORMS, *ROWS])
-def test_captions(tmp_path, labels, form):
+def test_captions_are_read_in_each_form(tmp_path, labels, form):
     content = FORMS.get(form) or [ROWS[form](i, *item) for i, item in enumerate(CAPTIONS.items())]
     result = throne(tmp_path / "captions.json", labels, content)
     assert (result["precision_all"], result["images"]) == (pytest.approx(2 / 3), 2)

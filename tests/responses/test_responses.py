@@ -42,7 +42,7 @@ def test_a_file_with_a_comma_in_its_name_can_be_named(tmp_path):
     assert [row["responses"] for row in result.rows] == ["mine"]
 
 
-def test_responses(scored):
+def test_responses_of_some_images_are_matched_by_id(scored):
     rows = [{"image_id": "000007", "caption": "A dog."}, "", {"image_id": 3.0, "caption": ""}]
     result = scored(*rows)
     assert (result["images"], result["matched"], result["part"]) == (2, "image_id", [2, 3])

@@ -34,7 +34,7 @@ def only(run, places):
 
 
 @pytest.mark.parametrize("benchmark", ALL, ids=lambda one: one.name)
-def test_two_models(benchmark, tmp_path):
+def test_two_models_under_each_benchmark(benchmark, tmp_path):
     one, other = (made(benchmark, tmp_path, said) for said in (("A dog. Yes.",), OTHER))
     defined = [name for name in benchmark.scores if name in one.scores["interval"]]
     found = compare({"one": one, "other": other}, defined, Bootstrap(20, 1))
@@ -92,7 +92,7 @@ def captions(tmp_path, *texts):
 
 
 @needs("chair")
-def test_classes(tmp_path):
+def test_recalls_of_classes_are_compared(tmp_path):
     """30 images with a dog; one model mentions it in all, the other a cat: by hand, recall 1 and 0, precision 0."""
     runs = {f"{name}s": captions(tmp_path, *[f"A {name}."] * 30) for name in ("dog", "cat", "bird")}
     birds = runs.pop("birds")

@@ -40,7 +40,7 @@ def rows():
     return datasets.Dataset.from_list(ROWS)
 
 
-def test_one_model(rows):
+def test_the_result_of_one_model_as_text_frame_and_json(rows):
     result = halluscope.score("pope", GOOD, rows)
     assert isinstance(result, dict) and result["accuracy"] == 1 and result["matched"] == "order"
     assert "interval:0.95,jackknife-beta,images|" in result["signature"], "as on the command line"
@@ -90,7 +90,7 @@ def test_a_table_without_names(rows):
         halluscope.score("pope", pandas.DataFrame({0: range(1, 81), 1: GOOD}), rows)
 
 
-def test_no_runs():
+def test_a_call_without_runs_is_refused():
     for call in (halluscope.compare, halluscope.table, halluscope.verify):
         with pytest.raises(ValueError, match="No run is named; expected a folder that `halluscope score"):
             call()

@@ -159,7 +159,7 @@ def test_each_change_is_found(benchmark, tmp_path):
 
 
 @needs("throne")
-def test_a_vote(tmp_path):
+def test_a_changed_vote_is_told(tmp_path):
     folder = write(made(registry.benchmark("throne"), tmp_path), tmp_path / "run")
     first, *more = json.loads((folder / "items.jsonl").read_text().splitlines()[0])["ballots"]
     place = first.index("1")
@@ -172,7 +172,7 @@ def test_a_vote(tmp_path):
 
 
 @each(OF_VERDICTS)
-def test_a_reply(benchmark, tmp_path):
+def test_a_changed_reply_is_told(benchmark, tmp_path):
     """Turn a judge's readable reply into nonsense."""
     run = made(benchmark, tmp_path, judge=Fitting(), max_failed=1.0)
     folder = write(run, tmp_path / "run")
@@ -219,7 +219,7 @@ def test_runs_are_found_at_any_depth(tmp_path, ran):
         check(top / "lost")
 
 
-def test_checksums(tmp_path):
+def test_checksums_are_those_of_sha256sum(tmp_path):
     """`sha256sum` reads them; one that is left out is missed."""
     folder = write(made(ALL[0], tmp_path), tmp_path / "run")
     command = ["sha256sum", "--check", "--strict", "SHA256SUMS"]

@@ -25,7 +25,7 @@ def seen(rng, present, right=0.8):
     return np.where(rng.random(present.shape) < right, present, rng.random(present.shape) < 0.05)
 
 
-def test_yes_and_no(rng):
+def test_answers_in_another_order_are_noticed(rng):
     right = rng.integers(0, 2, (500, 1))
     said = seen(rng, right)
     assert not warned(said, right)

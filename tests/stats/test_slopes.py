@@ -6,7 +6,7 @@ import pytest
 from halluscope.stats.slopes import slope
 
 
-def test_a_line_is_found():
+def test_the_slope_of_points_on_a_line():
     x = np.array([1.0, 2.0, 3.0, 4.0])
     on_a_line = {"value": -2, "low": np.nan, "high": np.nan}  # how far off it may be, nothing says
     assert slope(x, 5 - 2 * x, np.arange(4), 0.95) == pytest.approx(on_a_line, nan_ok=True)

@@ -326,7 +326,7 @@ def test_other_separators_and_empty_rows(rows, tmp_path, delimiter, name):
     assert read_sheet(tmp_path / name).ones() == [1] * 5
 
 
-def test_a_workbook(rows, tmp_path):
+def test_a_sheet_saved_as_a_workbook_is_read(rows, tmp_path):
     """Google Sheets saves each number with a decimal point."""
     found = table(mark(make(rows, tmp_path), ["valid"] * 5))
     book = Workbook()

@@ -133,7 +133,7 @@ SAID = {
 
 
 @pytest.mark.parametrize(("question", "expected"), SAID.items())
-def test_each_shape(question, expected):
+def test_each_shape_of_a_question_is_reworded(question, expected):
     assert {reshape(question, seed) for seed in range(30)} == set(expected)
 
 

@@ -42,6 +42,10 @@ FRAMEWORK = "halluscope"  # its entry in huggingface.js: CONTRIBUTING.md, "Relea
 
 PIN = r"\s*(?:# )?halluscope(?:\[[\w,]+\])?==(\S+)\s*"  # the line of REQUIREMENTS that states the version
 
+IN_A_CLONE = re.compile(
+    r"in a clone, after pip install \S+"
+)  # how a page in metrics/ says what its example needs
+
 GRADIO = "6.31.0"  # the version that the Hub installs for a Space; constraints.txt has the same
 
 ON_AN_INDEX = False
@@ -265,10 +269,9 @@ def metric(name: str, organization: str, package: str | None = None) -> Publicat
     if name not in metrics():
         raise HubError(f"There is no metric {name!r:.80} to publish; expected one of {', '.join(metrics())}.")
     benchmark = registry.benchmark(name)
-    installed = f"halluscope[{','.join(('figures', *benchmark.extras))}]"
-    requirements = f"{installed}=={__version__}\n"
+    requirements = f"{_requirement(('figures', *benchmark.extras), package)}\n"
     if package is not None:
-        requirements = f"# halluscope=={__version__}\n{installed} @ {_url_of(package)}\n"
+        requirements = f"# halluscope=={__version__}\n{requirements}"
     elif not ON_AN_INDEX:
         raise HubError(
             "halluscope is on no package index yet, so a Space that asks an index for it cannot start. Say where "
@@ -280,7 +283,7 @@ def metric(name: str, organization: str, package: str | None = None) -> Publicat
         repo_id=f"{organization}/{name}",
         message=f"{name} {__version__}",
         files={
-            CARD: _card_of_space(benchmark).replace(f'"metrics/{name}"', f'"{organization}/{name}"').encode(),
+            CARD: _card_of_space(benchmark, organization, package).encode(),
             REQUIREMENTS: requirements.encode(),
             f"{name}.py": share("metrics", name, f"{name}.py"),
             APP: f'from halluscope.hub.space import page\n\npage("{name}").launch()\n'.encode(),
@@ -290,8 +293,21 @@ def metric(name: str, organization: str, package: str | None = None) -> Publicat
     )
 
 
-def _card_of_space(benchmark: Benchmark) -> str:
-    """Return the card of a metric's Space: its page in metrics/, after what the Hub reads, and before the citation."""
+def _requirement(extras: Sequence[str], package: str | None) -> str:
+    """Return what pip installs: this package with these extras, from where the user says."""
+    name = "halluscope"
+    if extras:
+        name = f"{name}[{','.join(extras)}]"
+    if package is None:
+        return f"{name}=={__version__}"
+    return f"{name} @ {_url_of(package)}"
+
+
+def _card_of_space(benchmark: Benchmark, organization: str, package: str | None) -> str:
+    """Return the card of a metric's Space: its page in metrics/, after what the Hub reads, and before the citation.
+
+    Its example loads the metric from the Hub, where there is no clone to install the package from.
+    """
     facts = {
         "title": benchmark.title,
         "emoji": "🔎",
@@ -307,6 +323,9 @@ def _card_of_space(benchmark: Benchmark) -> str:
     }
     front = yaml.safe_dump(facts, sort_keys=False, allow_unicode=True)
     text = share("metrics", benchmark.name, CARD).read_text("utf-8")
+    text = text.replace(f'"metrics/{benchmark.name}"', f'"{organization}/{benchmark.name}"')
+    how_to_install = f'after pip install "{_requirement(benchmark.extras, package)}"'
+    text = IN_A_CLONE.sub(lambda _: how_to_install, text)
     return f"---\n{front}---\n{text}\n```bibtex\n{benchmark.citation.strip()}\n```\n"
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from halluscope.benchmark import Column, Dataset, Judges, Preset, Score
 from halluscope.benchmarks.mmhal import reading
 from halluscope.benchmarks.mmhal.data import QUESTIONS, TYPES, Question
-from halluscope.judged import AUTHORS, OURS, Adds, Judged, JudgedOptions, mean_of, share_below
+from halluscope.benchmarks.mmhal.reading import PROMPTS
+from halluscope.judged import OURS, Adds, Judged, JudgedOptions, mean_of, share_below
 from halluscope.judging.options import given_verdicts_option, judge_option, max_tokens_option
 from halluscope.judging.verdict_prompts import VerdictPrompt
 from halluscope.judging.verdicts import Criterion
@@ -42,7 +43,7 @@ class MMHalOptions(JudgedOptions):
     prompts: str | None = option(
         None,
         "whose wording of the prompt to use (default: ours, or authors with --reading official)",
-        choices=(OURS, AUTHORS),
+        choices=tuple(PROMPTS),
     )
     reading: str | None = option(
         None,
@@ -124,7 +125,7 @@ mean rating and the share of ratings below 3, which mean hallucination, over all
     criteria = (Criterion("rating", int, reading.HIGHEST),)
     flags = ("readable",)
     notes = {"analysis": ""}
-    judge_prompts = {OURS: reading.OURS, AUTHORS: reading.STRICT}
+    judge_prompts = PROMPTS
     counted = {"rating": ("rated", "points"), "hallucination_rate": ("rated", "hallucinated")}
 
     def judge_prompt(self, options: MMHalOptions, of_given_texts: bool = False) -> VerdictPrompt:

@@ -112,3 +112,5 @@ STRICT = WordPrompt("authors-strict-5", beside(__file__, "authors.txt"), read_wo
 OFFICIAL = WordPrompt(
     "authors-official-3", beside(__file__, "authors.txt"), read_officially, refusal_of_words
 )
+
+PROMPTS = {"ours": OURS, "authors": STRICT}  # by the values of the option `prompts`
