@@ -9,6 +9,7 @@ from scipy import stats
 import halluscope
 from halluscope.benchmarks.pope import metric as pope
 from halluscope.benchmarks.throne import metric as throne
+from halluscope.stats.intervals import AMOUNT, LeftOut, interval, shifted
 from tests import small_datasets
 
 pytestmark = pytest.mark.filterwarnings("ignore:The predictions fit", "ignore:.*state neither question")
@@ -66,6 +67,20 @@ def test_an_interval_always_has_a_width_and_holds_its_score(rng):
     half = [row % 2 == 0 for row in range(200)]  # each image has one right answer and one wrong one
     value, ends = accuracy(half, image_ids=[row // 2 for row in range(200)])
     assert value == 0.5 and ends == pytest.approx(clopper_pearson(50, 100))
+
+
+def test_a_share_that_is_rounded_to_all_is_all():
+    """1,999 of 2,000 are right; rounded to 100.0 %, the interval is that of 2,000 of 2,000."""
+    without = np.full(2000, 1998 / 1999)
+    without[0] = 1.0
+    rounded = shifted(LeftOut(1999 / 2000, without, counting=2000), 1.0)
+    assert interval(rounded, LEVEL) == pytest.approx(clopper_pearson(2000, 2000))
+
+
+def test_equal_amounts_of_the_images_that_count():
+    """2 of each of 4 images, of 10: Byar's limit of one event, with t = 2.262, is 4.435 in 4 images."""
+    amounts = LeftOut(2.0, np.full(10, 2.0), counting=4, range=AMOUNT)
+    assert interval(amounts, LEVEL)[1] == pytest.approx(2 + 4.435 / 4, abs=0.001)
 
 
 def test_few_predictions_tell_little():

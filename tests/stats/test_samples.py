@@ -125,3 +125,13 @@ def test_a_corrected_score_by_hand():
     # The standard error of a stratified share, with the strata's sizes drawn too (Cochran 1977, 5A.9)
     error = np.sqrt(0.9**2 * 0.1 * 0.9 / 40 + 0.1**2 * 0.75 * 0.25 / 40 + 0.9 * 0.1 * 0.65**2 / 1000)
     assert (score["high"] - score["low"]) / 2 / 1.96 == pytest.approx(error, rel=0.1)
+
+
+def test_marks_of_a_verdict_stand_for_all_rows_of_that_verdict():
+    """900 rows are judged 0 and 100 are judged 1. By luck 80 and 20 were marked, of which people give 1 to 8 and 15."""
+    judged = np.repeat([0.0, 1.0], [900, 100])
+    rows = np.concatenate([np.arange(80), 900 + np.arange(20)])
+    people = np.concatenate([np.arange(80) < 8, np.arange(20) < 15]).astype(float)
+    marked = Marked(rows, people, np.ones(100), np.full(100, 0.1))
+    score = corrected_score(judged, marked, np.arange(1000), 1.0, Bootstrap(10))
+    assert score["value"] == pytest.approx(0.9 * 8 / 80 + 0.1 * 15 / 20)

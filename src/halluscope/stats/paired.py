@@ -42,8 +42,6 @@ def difference(first: LeftOut, second: LeftOut, level: float = 0.95) -> Differen
     favour the same of two equal models; the interval contains 0 unless p is below 1 - level.
     """
     value = first.value - second.value
-    if math.isnan(value):
-        return Difference(math.nan)
     if why_none(first) or why_none(second):
         return Difference(value)
     clusters = min(len(first.without), len(second.without))
