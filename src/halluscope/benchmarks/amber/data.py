@@ -255,7 +255,8 @@ def located_pairs(similar: str | Path | Sequence[Sequence[str]]) -> Iterable[tup
     source = Source.of(str(similar))
     if source.is_json:
         return json_rows(source.path)
-    pairs = []
-    for row in read_columns(str(similar), PAIR, PAIR, "pairs of synonyms"):
-        pairs.append([row[name] for name in PAIR])
-    return numbered(str(similar), pairs)
+    try:
+        rows = list(read_columns(str(similar), PAIR, PAIR, "pairs of synonyms"))
+    except ValueError as error:
+        raise ValueError(f"similar: {error}") from error
+    return numbered(str(similar), [[row[name] for name in PAIR] for row in rows])
