@@ -103,6 +103,15 @@ def test_repeats_among_samplings_that_share_questions(told_by, dataset):
     assert (result["rows"], result["accuracy"], result["repeats"]) == (36, 1.0, 3)
 
 
+def test_answers_by_image_and_question_are_told_what_to_write(dataset, tmp_path):
+    by_image = {}
+    for name, thing in of_images(THINGS["random"]):
+        by_image.setdefault(name, {})[question(thing, "image")] = "Yes"
+    (tmp_path / "r.json").write_text(json.dumps(by_image, indent=1))
+    with pytest.raises(ValueError, match="Its keys are questions: write a row for each"):
+        halluscope.score("pope", tmp_path / "r.json", dataset, bootstrap=0)
+
+
 def test_addresses_of_images_are_images(dataset):
     """In no order, with ids of their own."""
     rows = said("random", first=100, image=True)

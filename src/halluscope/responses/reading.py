@@ -505,6 +505,10 @@ def _no_text(where: str, row: Row, known: Sequence[str], columns: Sequence[str] 
     if texts:
         more = f" and {len(texts) - NAMED:,} more" if len(texts) > NAMED else ""
         hint = f" Texts here: {', '.join(texts[:NAMED])}{more}."
+    if all(str(name).endswith("?") for name in row if name not in IDS):
+        hint = (
+            ' Its keys are questions: write a row for each, {"image": ..., "question": ..., "response": ...}.'
+        )
     keys = "the key" if len(known) == 1 else "one of the keys"
     return ValueError(
         f"{where}: expected an object with the LVLM's text under {keys} {', '.join(known)}; got "
