@@ -37,6 +37,7 @@ from halluscope.responses.unfolding import (
     are_objects,
     figures_in,
     rows_of_columns,
+    stands_alone,
     turns,
     unfolded,
 )
@@ -328,7 +329,7 @@ def _rows_of(file: Path, options: Reading, beside: Stated, choices: tables.Choic
         if in_columns:
             for number, inner in enumerate(in_columns, 1):
                 yield f"{where}, row {number}", inner
-        elif not OWN.isdisjoint(row):
+        elif stands_alone(row):
             yield where, row
         elif row.keys() >= LOG:
             yield from logs.read_log(row, where, beside)
