@@ -241,6 +241,13 @@ def test_a_line_that_is_cut_within_a_character(questions, tmp_path):
     assert scored(tmp_path / "r.jsonl", dataset, partial=True)["part"] == [14, 15]
 
 
+def test_columns_of_a_table_are_not_taken_for_lvlms(questions):
+    rows, dataset = questions
+    columns = {"response": ["Yes"] * len(rows), "question_id": [row["question_id"] for row in rows]}
+    with pytest.raises(ValueError, match="columns response, question_id; expected its rows.*DataFrame"):
+        scored(columns, dataset)
+
+
 def test_a_question_in_other_words_is_told_what_to_do(questions, tmp_path):
     rows, dataset = questions
     responses = []
