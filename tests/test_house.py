@@ -14,7 +14,7 @@ from halluscope.paths import PACKAGE
 
 # From the ground floor up. The face (`halluscope`) stands outside: it opens rooms when it is called.
 ROOMS = """
-version, list of benchmarks, errors, signature, paths, network, sanitize, terminal, limits, cores, class_labels,
+version, list of benchmarks, errors, signature, paths, network, sanitize, naming, terminal, limits, cores, class_labels,
 validation, options, files, vocabularies, stats,
 judging, judging.models, judging.lexical,
 judging.resolve, judging.planning, judging.options, judging.verdicts, judging.given_verdicts,

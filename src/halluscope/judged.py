@@ -8,6 +8,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -207,6 +208,9 @@ class Judged(RowsMetric):
         texts = {}
         if response_texts:
             texts = dict(zip(row_of, response_texts, strict=True))
+        only = ""
+        if len(self.criteria) == 1:
+            only = self.criteria[0].name
         verdicts = read_verdicts(
             file,
             responses,
@@ -215,7 +219,7 @@ class Judged(RowsMetric):
             self.given_row,
             check=check,
             texts=texts,
-            rows_in=rows_in,
+            rows_in=partial(rows_in, only=only),
         )
         warn_of_other_responses([stated[id] for id in texts], list(texts.values()), str(file))
         return verdicts

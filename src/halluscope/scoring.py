@@ -23,6 +23,7 @@ from halluscope.inspection.inspecting import VERDICTS, Inspection, inspect
 from halluscope.inspection.printed import letters
 from halluscope.inspection.recognising import options_of_part
 from halluscope.metric import Result
+from halluscope.naming import about
 from halluscope.options import ALL, MatchingOptions, check, keywords, taken
 from halluscope.paths import path_of
 from halluscope.reading.columns import plain
@@ -34,7 +35,6 @@ from halluscope.responses.given import Given
 from halluscope.responses.identity import Identity, single_spaced
 from halluscope.responses.matching import AS_YES_NO, NOT_COMPARED, Matched, match
 from halluscope.responses.names import PROMPT, only_one_in
-from halluscope.responses.naming import about
 from halluscope.responses.reading import Reading
 from halluscope.responses.ways import IMAGE, ORDER, QUESTION, STATED_ROWS
 from halluscope.sanitize import one_line, short_repr

@@ -53,6 +53,7 @@ def test_a_list_is_read_entry_by_entry(
         ('["\ud800"]', "not in UTF-8"),
         ("[1] [2]", "there is text after its end at character 5"),
         ('[{"a": 1, "a": 2}]', "'a' occurs twice in one object"),
+        ('[{"a": 1, "a": 2}]', "rename one, or leave it out"),
         ("[" + "[" * 100_000, "recursion"),
     ],
 )

@@ -471,9 +471,22 @@ def rows_beside(**columns):
         (rows_beside(id=["0", "1", "2", "3"], rating=["6", "6.0", 0.0, "0"]), False),
         ({"rating": 3, "by": {"attribute": 6}, "results": rows_beside(id=range(4), rating=RATED)}, False),
         ({str(number): text for number, text in enumerate(VERDICTS)}, False),
+        (dict(zip("0123", RATED, strict=True)), False),
         ({"id": {"7": 0, "8": 1, "9": 2, "6": 3}, "rating": {"7": 6, "8": 6, "9": 0, "6": 0}}, False),
     ],
-    ids=["text", "from 1", "no id", "texts", "numbers", "RLHF-V", "spelled", "object", "by id", "columns"],
+    ids=[
+        "text",
+        "from 1",
+        "no id",
+        "texts",
+        "numbers",
+        "RLHF-V",
+        "spelled",
+        "object",
+        "by id",
+        "number by id",
+        "columns",
+    ],
 )
 def test_ratings_are_read_from_each_form_of_file(asked, capsys, content, is_told):
     """They were refused; the mean rating beside rows is none of theirs."""
@@ -626,9 +639,33 @@ def test_completions_by_their_questions_ids(asked, capsys, indent):
     assert scored(asked, capsys, "--ratings", asked / "judged.json")["rating/attribute"] == 6
 
 
-def test_truth_values_by_ids_are_refused(asked, capsys):
+def test_truth_values_by_ids_are_no_ratings(asked, capsys):
     """They ended in a TypeError."""
-    assert "judged.json is {'0': True" in refused(asked, capsys, {str(number): True for number in range(4)})
+    message = refused(asked, capsys, {str(number): True for number in range(4)})
+    assert "rating is True; expected a whole number from 0 to 6" in message
+
+
+def score_built(name, folder, content):
+    """Score three texts by a file of ratings, of the small dataset."""
+    built = small_datasets.build(name, folder)
+    (folder / "judged.json").write_text(json.dumps(content))
+    (folder / "mine.json").write_text(json.dumps([{"response": "x"}] * 3))
+    words = ["--responses", str(folder / "mine.json"), "--dataset", str(built), "--json"]
+    return cli.main(["score", name, *words, "--ratings", str(folder / "judged.json")])
+
+
+def test_truth_values_by_ids(tmp_path, capsys):
+    assert score_built("haloquest", tmp_path, {"0": True, "1": False, "2": None}) == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    assert (result["accuracy"], result["unreadable"]) == (0.5, 1 / 3)
+
+
+def test_one_number_by_id_where_two_are_needed(tmp_path, capsys):
+    """Its ids were listed as columns, one of which was to be renamed."""
+    assert score_built("gavie", tmp_path, {"0": 4, "1": 5}) == 2
+    message = capsys.readouterr().err
+    assert "judged.json, '0' is 4; expected an object with id, relevancy, accuracy" in message
+    assert "rename" not in message
 
 
 def test_a_request_that_is_not_called_after_a_question_is_quoted(asked, capsys):

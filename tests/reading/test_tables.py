@@ -73,7 +73,8 @@ def test_what_has_no_text_in_an_object_of_ids(tmp_path):
     [
         ('{"7": "A dog.",\n "8": "A c', r"a\.json is not JSON, or is cut off: .*line 2 column"),
         ('{"image_id": 7}\n{"image_id": 8', "line 2 is not JSON, or is cut off"),
-        ('{"7": "A dog.", "7": "A cat."}', "'7' occurs twice in one object"),
+        ('{"7": "A dog.", "7": "A cat."}', "'7' occurs twice in one object.* rename one, or leave it out"),
+        ('{"image_id": 7}\n\0\0\0', "line 2 is not JSON.* These are null bytes"),
         ('{"a": ' * 100_000, "line 1 is not JSON"),
         (b'{"7": "caf\xe9"}', r"a\.json is not in UTF-8, or is cut off: .*Save it as UTF-8"),
         ('{"7": ""}'.encode("utf-16"), "is in UTF-16; expected UTF-8"),

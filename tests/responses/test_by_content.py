@@ -96,11 +96,20 @@ def test_repeats_among_samplings_that_share_questions(told_by, dataset):
     assert halluscope.score("pope", rows, dataset, bootstrap=0)["accuracy"] == 1
     resumed = [*rows[:24], *rows[21:]]
     if told_by == "nothing":
-        with pytest.raises(ValueError, match="no response to 9 of the 18 rows"):
+        with pytest.raises(ValueError, match="of the 36 rows .* give each response its sampling"):
             halluscope.score("pope", resumed, dataset, bootstrap=0)
         return
     result = halluscope.score("pope", resumed, dataset, bootstrap=0)
     assert (result["rows"], result["accuracy"], result["repeats"]) == (36, 1.0, 3)
+
+
+def test_answers_by_image_and_question_are_told_what_to_write(dataset, tmp_path):
+    by_image = {}
+    for name, thing in of_images(THINGS["random"]):
+        by_image.setdefault(name, {})[question(thing, "image")] = "Yes"
+    (tmp_path / "r.json").write_text(json.dumps(by_image, indent=1))
+    with pytest.raises(ValueError, match="Its keys are questions: write a row for each"):
+        halluscope.score("pope", tmp_path / "r.json", dataset, bootstrap=0)
 
 
 def test_addresses_of_images_are_images(dataset):

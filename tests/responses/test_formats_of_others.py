@@ -89,6 +89,14 @@ ROWS = {
     "img": lambda i, n, c: {"img": coco(n), "model": "m", "gt_answer": "?", "generated_text": c},
     "only text": lambda i, n, c: {"image_name": coco(n), "said": c, "url": f"https://host/{n}"},
     "chat": lambda i, n, c: {"id": n, "messages": turns("role", "content", "user", "assistant", c)},
+    "chat as the response": lambda i, n, c: {
+        "id": n,
+        "response": turns("role", "content", "user", "assistant", c),
+    },
+    "chat from a pipeline": lambda i, n, c: {
+        "id": n,
+        "output": [{"generated_text": turns("role", "content", "user", "assistant", c)}],
+    },
     "LLaVA's chat": lambda i, n, c: {
         "image": coco(n),
         "conversations": turns("from", "value", "human", "gpt", c),

@@ -241,6 +241,25 @@ def test_a_line_that_is_cut_within_a_character(questions, tmp_path):
     assert scored(tmp_path / "r.jsonl", dataset, partial=True)["part"] == [14, 15]
 
 
+def test_columns_of_a_table_are_not_taken_for_lvlms(questions):
+    rows, dataset = questions
+    columns = {"response": ["Yes"] * len(rows), "question_id": [row["question_id"] for row in rows]}
+    with pytest.raises(ValueError, match="columns response, question_id; expected its rows.*DataFrame"):
+        scored(columns, dataset)
+
+
+def test_a_question_in_other_words_is_told_what_to_do(questions, tmp_path):
+    rows, dataset = questions
+    responses = []
+    for place, row in enumerate(rows):
+        answer = other(row["label"]) if place == 3 else row["label"]
+        responses.append({"question_id": row["question_id"], "response": answer})
+    in_other_words = [{**response, "question": "Do you see one?"} for response in responses]
+    with pytest.raises(ValueError, match="asked in other words, leave question out"):
+        scored(lines(tmp_path / "asked.jsonl", in_other_words), dataset)
+    assert scored(lines(tmp_path / "r.jsonl", responses), dataset)["rows"] == len(rows)
+
+
 @pytest.mark.parametrize("states", ["id", "id and question", "image and question", "own id and question"])
 def test_identical_repeats_count_once(states, questions, tmp_path):
     rows, dataset = questions

@@ -11,6 +11,7 @@ import pytest
 import halluscope
 from halluscope.paths import share
 from halluscope.stats.row_order import warn_if_shuffled
+from tests import small_datasets
 
 
 def warned(said, present):
@@ -55,6 +56,21 @@ def test_answers_of_the_row_before(rng):
     right = rng.choice(["yes", "no"], 500)
     with pytest.warns(UserWarning, match="clearly better in another order"):
         halluscope.get_benchmark("pope").compute(np.roll(right, 1).tolist(), right.tolist(), bootstrap=0)
+
+
+def test_the_file_of_answers_of_the_row_before_is_named(tmp_path, rng):
+    right = rng.choice(["yes", "no"], 500).tolist()
+    asked = [(f"{number}.jpg", "dog", answer) for number, answer in enumerate(right)]
+    dataset = small_datasets.pope_file(tmp_path / "questions.json", asked)
+    said = ["yes"] * 20 + right[20:]
+    for name, answers in (("first", said), ("second", said[-1:] + said[:-1])):
+        small_datasets.write_lines(tmp_path / f"{name}.jsonl", [{"response": answer} for answer in answers])
+    files = {name: tmp_path / f"{name}.jsonl" for name in ("first", "second")}
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        halluscope.score("pope", files, dataset, bootstrap=0)
+    (of_order,) = [str(note.message) for note in told if "in another order" in str(note.message)]
+    assert of_order.startswith("second: ")
 
 
 def test_ids_put_predictions_into_order():

@@ -31,6 +31,10 @@ PACKED = ".gz"
 # The bytes that are read at a time
 CHUNK = 2**20
 
+# What is said of a name that an object has twice, and what to do about it
+TWICE = "occurs twice in one object"
+WRITE_ONCE = "Only one of its values would count: rename one, or leave it out."
+
 _GAP = re.compile(r"[ \t\n\r]*")
 _LINE = re.compile(r"[^\n]*(?:\n|\Z)")
 
@@ -255,9 +259,10 @@ class _Stream:
         return short_repr(self._text[index : index + 80])
 
     def _error(self, problem: str, index: int) -> BuildError:
+        advice = WRITE_ONCE if TWICE in problem else "Get the file again."
         return BuildError(
             f"{self._where} is not JSON, or is cut off: {problem} at character {self._passed + index + 1:,}; got "
-            f"{self._excerpt(index)}. Get the file again."
+            f"{self._excerpt(index)}. {advice}"
         )
 
 
@@ -454,16 +459,25 @@ def parse(text: str, where: str, lean: Callable[[dict[str, Any]], Any] | None = 
         return json.loads(text, object_pairs_hook=lambda pairs: lean(once_each(pairs)))
     except (ValueError, RecursionError) as error:  # RecursionError: brackets nested thousands deep
         end = short_repr(text[-200:].strip()[-80:])
-        advice = "Get the file again."
-        if "Extra data" in str(error) and text.rstrip().endswith("}"):
-            advice = (
-                "If objects follow each other in it, write each on a line of its own, such as by `jq -c .`."
-            )
-        if not text.lstrip().startswith(("{", "[")):
-            advice = "Save it as JSON lines, or name a table .csv, .tsv, .parquet or .xlsx."
         raise BuildError(
-            f"{where} is not JSON, or is cut off: {error}; its end is {end}. {advice}"
+            f"{where} is not JSON, or is cut off: {error}; its end is {end}. {_advice(text, str(error))}"
         ) from error
+
+
+def _advice(text: str, problem: str) -> str:
+    """Say what to do about a text that is not JSON."""
+    if TWICE in problem:
+        return WRITE_ONCE
+    if not text.strip("\0 \r\n\t"):
+        return (
+            "These are null bytes, which a crash or a full disk leaves behind: remove them, such as by "
+            "`tr -d '\\000' < FILE > NEW`, and see that no row is missing."
+        )
+    if not text.lstrip().startswith(("{", "[")):
+        return "Save it as JSON lines, or name a table .csv, .tsv, .parquet or .xlsx."
+    if "Extra data" in problem and text.rstrip().endswith("}"):
+        return "If objects follow each other in it, write each on a line of its own, such as by `jq -c .`."
+    return "Get the file again."
 
 
 def values_in(text: str, where: str) -> list[Any]:
@@ -493,7 +507,7 @@ def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(content) < len(pairs):
         names = Counter(name for name, _ in pairs)
         twice = names.most_common(1)[0][0]
-        raise ValueError(f"{short_repr(twice)} occurs twice in one object")
+        raise ValueError(f"{short_repr(twice)} {TWICE}")
     return content
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halluscope.responses.naming import named
+from halluscope.naming import named
 from halluscope.sanitize import short_repr
 
 # The least number and share of such responses for a warning. Of InstructBLIP's captions of one sentence 11 % are such,

@@ -131,10 +131,10 @@ def _is_one_line(text: str) -> bool:
     return end < 0 or after_gap(text, end) == len(text)
 
 
-def is_by_id(content: Mapping[Any, Any]) -> bool:
-    """Whether an object has a value of `BY_ID`, or a list of one, per id: no key looks like a column's name."""
+def is_by_id(content: Mapping[Any, Any], kinds: Sequence[type] = BY_ID) -> bool:
+    """Whether an object has a value of these kinds, or a list of one, per id: no key looks like a column's name."""
     for key, value in content.items():
-        if type(_single(value)) not in BY_ID or _COLUMN.fullmatch(str(key)):
+        if type(_single(value)) not in kinds or _COLUMN.fullmatch(str(key)):
             return False
     return len(content) > 0
 

@@ -70,10 +70,16 @@ class _Contradiction:
         """Return the error that says so."""
         where = case.where(pairs.places[self.number])
         row = case.identity.named(pairs.rows[self.number])
+        advice = ""
+        if self.column in QUESTIONS:
+            advice = (
+                f" If the same was asked in other words, leave {self.column} out, and say so beside the score: it may "
+                "not be comparable with others."
+            )
         return ValueError(
             f"{where} ({row}, matched by {pairs.way}) has the {self.column} {short_repr(self.value, 120)}, but "
             f"its row in the dataset has {short_repr(self.expected, 120)}. Are these responses to another file or "
-            "sampling, or in another order?"
+            f"sampling, or in another order?{advice}"
         )
 
 

@@ -10,8 +10,8 @@ from halluscope.files.opening import check_once, ending, plain_name
 from halluscope.paths import is_there, path_of
 from halluscope.reading import tables
 from halluscope.responses import answer_lists
-from halluscope.responses.names import TEXTS
-from halluscope.sanitize import short_repr
+from halluscope.responses.names import IDS, QUESTIONS, TEXTS
+from halluscope.sanitize import one_line, short_repr
 from halluscope.validation import is_like_a_list, kind, listed
 
 Row = Mapping[str, Any]
@@ -125,7 +125,19 @@ def is_by_name(responses: Any) -> bool:
     """Whether these are the responses of several LVLMs by their names, not the texts or rows of one by id."""
     if not isinstance(responses, Mapping) or not responses:
         return False
+    _check_no_columns(responses)
     return all(_is_of_one(value) for value in responses.values())
+
+
+def _check_no_columns(responses: Mapping[Any, Any]) -> None:
+    """Refuse a table that is written as its columns: each would be an LVLM."""
+    has_columns = not responses.keys().isdisjoint(TEXTS) and not responses.keys().isdisjoint(IDS + QUESTIONS)
+    if has_columns and all(isinstance(value, list | tuple) for value in responses.values()):
+        columns = one_line(", ".join(map(str, responses)), 120)
+        raise ValueError(
+            f"responses is a table with the columns {columns}; expected its rows. "
+            "Pass pandas.DataFrame(responses), or a list of rows."
+        )
 
 
 def _is_of_one(value: Any) -> bool:

@@ -5,9 +5,9 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 
 from halluscope.judging.thought_marks import without
+from halluscope.naming import named
 from halluscope.responses.cells import literal_list
 from halluscope.responses.column_facts import SENTENCE
-from halluscope.responses.naming import named
 from halluscope.sanitize import short_repr
 
 # The least share of the responses that are told

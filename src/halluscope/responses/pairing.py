@@ -34,18 +34,20 @@ def paired(case: Case) -> tuple[Case, Pairs]:
     try:
         pairs = _pairs_of(without)
     except (Incomplete, Repeated):  # they say more than that a response is repeated
+        if not _are_told_apart(without, without.wanted):
+            raise refusal from None
         raise
     except ValueError:
         raise refusal from None
-    if not _are_told_apart(without, pairs):
+    if not _are_told_apart(without, pairs.rows):
         raise refusal
     return without, pairs
 
 
-def _are_told_apart(case: Case, pairs: Pairs) -> bool:
+def _are_told_apart(case: Case, rows: Sequence[Any]) -> bool:
     """Whether equal ids mean the same row: samplings share their ids, so a response may be another sampling's."""
     also = case.identity.also
-    if len(case.identity.sets(pairs.rows)) < 2 or all(all(case.table.cells(name)) for name in also):
+    if len(case.identity.sets(rows)) < 2 or all(all(case.table.cells(name)) for name in also):
         return True
     return some_column_is_unique(case.stated_ids())
 

@@ -12,14 +12,22 @@ from halluscope.reading import tables
 from halluscope.reading.tables import Located
 from halluscope.responses.unfolding import are_objects, rows_of_columns
 
+# What an object of verdicts has per id
+BY_ID = tables.BY_ID + (int, float)
 
-def rows_in(file: Path) -> list[Located]:
-    """Return the rows of a file of verdicts, each with its location. A text is a row with a judge's text."""
+
+def rows_in(file: Path, only: str = "") -> list[Located]:
+    """Return the rows of a file of verdicts, each with its location. A text is a row with a judge's text.
+
+    Args:
+        file: the file.
+        only: what each verdict says, if that is one thing: in {id: number} it is the number.
+    """
     if ending(file) in (*SHEETS, ".parquet"):
         return [(where, _without_empty_cells(row)) for where, row in tables.rows(file)]
     text = read_text(file)
     if tables.is_one_object(text):
-        return _rows_of_object(parse(text, str(file)), str(file))
+        return _rows_of_object(parse(text, str(file)), str(file), only)
     return [(where, row_of(value, where)) for where, value in rows_of(text, str(file))]
 
 
@@ -31,7 +39,7 @@ def _without_empty_cells(row: Mapping[str, Any]) -> dict[str, Any]:
     return filled
 
 
-def _rows_of_object(content: Mapping[str, Any], where: str) -> list[Located]:
+def _rows_of_object(content: Mapping[str, Any], where: str, only: str) -> list[Located]:
     """Return the rows in an object: in its columns, in its only list, or by their ids; else the object itself."""
     in_columns = rows_of_columns(content)
     if in_columns:
@@ -42,16 +50,16 @@ def _rows_of_object(content: Mapping[str, Any], where: str) -> list[Located]:
     if len(lists) == 1:
         name = lists[0]
         return [(f"{where}, {name} {number}", row) for number, row in enumerate(content[name], 1)]
-    if not tables.is_by_id(content):
+    if not tables.is_by_id(content, BY_ID):
         return [(where, content)]
     rows = []
     for id, value in content.items():
         place = f"{where}, {id!r:.80}"
         row = row_of(value, place)
-        if not isinstance(row, Mapping):
-            return [(where, content)]
-        if "id" not in row or reply_in(row, place) is not None:  # a completion's own id names no question
-            row = dict(row, id=id)
+        if only and isinstance(row, int | float):
+            row = {only: row}
+        if isinstance(row, Mapping) and ("id" not in row or reply_in(row, place) is not None):
+            row = dict(row, id=id)  # a completion's own id names no question
         rows.append((place, row))
     return rows
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.responses.naming import named
+from halluscope.naming import named
 from halluscope.sanitize import short_repr
 
 # Fewer responses, or a lower share of them, are no sign that a rule does not fit a model. In 25 files of POPE's

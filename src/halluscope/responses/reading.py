@@ -37,6 +37,7 @@ from halluscope.responses.unfolding import (
     are_objects,
     figures_in,
     rows_of_columns,
+    stands_alone,
     turns,
     unfolded,
 )
@@ -328,7 +329,7 @@ def _rows_of(file: Path, options: Reading, beside: Stated, choices: tables.Choic
         if in_columns:
             for number, inner in enumerate(in_columns, 1):
                 yield f"{where}, row {number}", inner
-        elif not OWN.isdisjoint(row):
+        elif stands_alone(row):
             yield where, row
         elif row.keys() >= LOG:
             yield from logs.read_log(row, where, beside)
@@ -505,6 +506,10 @@ def _no_text(where: str, row: Row, known: Sequence[str], columns: Sequence[str] 
     if texts:
         more = f" and {len(texts) - NAMED:,} more" if len(texts) > NAMED else ""
         hint = f" Texts here: {', '.join(texts[:NAMED])}{more}."
+    if all(str(name).endswith("?") for name in row if name not in IDS):
+        hint = (
+            ' Its keys are questions: write a row for each, {"image": ..., "question": ..., "response": ...}.'
+        )
     keys = "the key" if len(known) == 1 else "one of the keys"
     return ValueError(
         f"{where}: expected an object with the LVLM's text under {keys} {', '.join(known)}; got "

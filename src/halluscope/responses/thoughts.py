@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from halluscope.judging.thought_marks import answer_in, is_begun_outside, may_hold_thoughts
-from halluscope.responses.naming import named
+from halluscope.naming import named
 from halluscope.validation import word
 
 REMOVED = "removed"

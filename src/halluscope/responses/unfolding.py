@@ -218,7 +218,7 @@ def unfolded(
 
 def _lists_to_read(row: Row, where: str, known: Unfolding) -> dict[str, Rows]:
     """Return the lists of rows in an object by their keys; {} where it has a text, or where its lists are no rows."""
-    if not OWN.isdisjoint(row) or not set(known.text_columns).isdisjoint(row):
+    if stands_alone(row) or not set(known.text_columns).isdisjoint(row):
         return {}
     lists = _lists(row, known)
     parts = list(lists.values())
@@ -266,7 +266,7 @@ def _lists(row: Row, known: Unfolding) -> dict[str, Rows]:
         if not are_objects(value) or _only_asks(value):
             continue
         # others are such as boxes beside a text
-        if not says or any(map(_says, value)):
+        if not says or any(map(_says, value)) or _holds_chat(value):
             lists[str(name)] = Rows(_facts_of_key(str(name), known), value)
     if lists or not ABOUT.isdisjoint(row):
         return lists
@@ -370,6 +370,21 @@ def turns(chat: Sequence[Row]) -> dict[str, str]:
     if stated and len(images) == 1:
         stated["image"] = images.pop()
     return stated
+
+
+def stands_alone(row: Row) -> bool:
+    """Whether an object is a response or a sample, in which no rows are looked for, unless a chat is in its place."""
+    own = OWN.intersection(row)
+    return bool(own) and not all(_holds_chat(row[name]) for name in own)
+
+
+def _holds_chat(cell: Any) -> bool:
+    """Whether a cell is a chat with its prompt and response, or what transformers' pipelines return of one."""
+    if not are_objects(cell):
+        return False
+    if len(cell) == 1:
+        return _holds_chat(cell[0].get("generated_text"))
+    return turns(cell).keys() >= {"prompt", "response"}
 
 
 def _only_asks(chat: Sequence[Row]) -> bool:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from halluscope.naming import named
+
 # From how many rows on, and at how many at most, the order is looked at
 FEWEST_ROWS = 100
 MOST_ROWS = 2000
@@ -56,12 +58,12 @@ def warn_if_shuffled(predicted: ArrayLike, present: ArrayLike) -> None:
     else:
         fits_otherwise = _fits_from_another_row(predicted_away[:, 0], present_away[:, 0])
     if fits_otherwise:
-        warnings.warn(
+        message = (
             "The predictions fit their references no better than shuffled ones would, but fit them clearly better in "
             "another order. Are both in the same order? A file with the dataset's ids is matched by them; in Python, "
-            "compute(..., ids=(ids of the predictions, ids of the references)) does it.",
-            stacklevel=3,
+            "compute(..., ids=(ids of the predictions, ids of the references)) does it."
         )
+        warnings.warn(named(message), stacklevel=3)
 
 
 def _away_from_mean(table: ArrayLike) -> NDArray[np.float32]:

@@ -29,11 +29,11 @@ from halluscope.benchmarks.amber.words import synonyms_of
 from halluscope.judging.votes import OTHER, YES
 from halluscope.mentions.nothing_named import warn_if_nothing_is_named
 from halluscope.metric import Options, Scores
+from halluscope.naming import named
 from halluscope.options import check_effect, option, takes
 from halluscope.reading.words import readers
 from halluscope.responses import parsers, read_otherwise
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
-from halluscope.responses.naming import named
 from halluscope.rows_metric import RowsMetric
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of

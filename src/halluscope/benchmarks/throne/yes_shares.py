@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.judging.votes import UNASKED, YES
-from halluscope.responses.naming import named
+from halluscope.naming import named
 from halluscope.sanitize import one_line
 
 Flags = NDArray[np.bool_]
