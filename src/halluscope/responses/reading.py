@@ -506,7 +506,8 @@ def _no_text(where: str, row: Row, known: Sequence[str], columns: Sequence[str] 
     if texts:
         more = f" and {len(texts) - NAMED:,} more" if len(texts) > NAMED else ""
         hint = f" Texts here: {', '.join(texts[:NAMED])}{more}."
-    if all(str(name).endswith("?") for name in row if name not in IDS):
+    others = [str(name) for name in row if name not in IDS]
+    if others and all(name.endswith("?") for name in others):
         hint = (
             ' Its keys are questions: write a row for each, {"image": ..., "question": ..., "response": ...}.'
         )
