@@ -77,6 +77,14 @@ def test_a_share_that_is_rounded_to_all_is_all():
     assert interval(rounded, LEVEL) == pytest.approx(clopper_pearson(2000, 2000))
 
 
+def test_images_that_leave_a_score_as_it_is_lower_nothing():
+    """20 of 100 images raise a score of 90 %, 2 lower it: of so few, no more than all 100 are counted."""
+    without = np.full(100, 0.9)
+    without[:20] -= 1e-4
+    without[20:22] += 1e-3
+    assert interval(LeftOut(0.9, without, counting=100), LEVEL) == pytest.approx(clopper_pearson(90, 100))
+
+
 def test_equal_amounts_of_the_images_that_count():
     """2 of each of 4 images, of 10: Byar's limit of one event, with t = 2.262, is 4.435 in 4 images."""
     amounts = LeftOut(2.0, np.full(10, 2.0), counting=4, range=AMOUNT)

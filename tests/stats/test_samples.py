@@ -135,3 +135,13 @@ def test_marks_of_a_verdict_stand_for_all_rows_of_that_verdict():
     marked = Marked(rows, people, np.ones(100), np.full(100, 0.1))
     score = corrected_score(judged, marked, np.arange(1000), 1.0, Bootstrap(10))
     assert score["value"] == pytest.approx(0.9 * 8 / 80 + 0.1 * 15 / 20)
+
+
+def test_verdicts_with_few_marks_are_joined():
+    """Of 900, 60 and 40 rows judged 0, 1 and 2, 80, 8 and 9 are marked: too few of the last two, each for itself."""
+    judged = np.repeat([0.0, 1.0, 2.0], [900, 60, 40])
+    rows = np.concatenate([np.arange(80), 900 + np.arange(8), 960 + np.arange(9)])
+    people = np.concatenate([np.arange(80) < 8, np.ones(8), np.arange(9) < 5]).astype(float)
+    marked = Marked(rows, people, np.ones(97), np.full(97, 0.1))
+    score = corrected_score(judged, marked, np.arange(1000), 1.0, Bootstrap(10))
+    assert score["value"] == pytest.approx(0.9 * 8 / 80 + 0.1 * 13 / 17)
