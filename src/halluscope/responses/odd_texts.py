@@ -25,18 +25,19 @@ _SPECIAL = re.compile(
 )
 # A line break that is spelled as two signs, and no command of LaTeX
 _SPELLED = re.compile(r"\\n(?![a-z])")
-# What Python, pandas and JSON write for no value
-_NO_VALUE = ("nan", "NaN", "<NA>", "null")
 NONE = "None"
 _YES_OR_NO = re.compile(r"\W*(?:yes|no)\b", re.IGNORECASE)
 _FEW = 100  # so many texts show whether most answer yes or no
-# What a program writes where a request failed: the name of an error, or what a server or a library says
-_ERROR = re.compile(
-    r"""[\[(<*"']*(?:API )?(?:[\w.]*(?:Error|ERROR|Exception)|error)[\])>*"'.!]*(?:$|\s*[:(\[]|\s+code\b|\s+\d{3}\b)"""
+# What a program writes where it got no response: what Python, pandas and JSON write for no value, the name of an error,
+# or what a server or a library says of a request that failed
+_NOTE = re.compile(
+    r"\s*(?:(?:None|nan|NaN|<NA>|null)\s*\Z"
+    r"""|[\[(<*"']*(?:API )?(?:[\w.]*(?:Error|ERROR|Exception)|error)[\])>*"'.!]*"""
+    r"(?:\s*\Z|\s*[:(\[]|\s+code\b|\s+\d{3}\b)"
     r"|[\[(<](?:Error|ERROR|error)[\])>]"
     r"|Traceback \(most recent call last\)|CUDA out of memory|HTTPS?ConnectionPool|HTTP \d{3}\b|<Response \[\d{3}\]>"
     r"|(?:Request|Connection) (?:timed out|error|reset|aborted|refused)"
-    r"|Too Many Requests|Rate limit (?:reached|exceeded)"
+    r"|Too Many Requests|Rate limit (?:reached|exceeded))"
 )
 
 
@@ -62,7 +63,11 @@ def remarks(texts: Sequence[str], prompts: Sequence[str]) -> list[str]:
 def notes_among(texts: Sequence[str]) -> list[str]:
     """Return the texts that a program wrote where it got no response."""
     # each text once, in their order: in a set's order, this takes twice as long
-    notes = {text for text in dict.fromkeys(texts) if _is_note(text.strip(), texts)}
+    notes = {text for text in dict.fromkeys(texts) if _NOTE.match(text)}
+    if not notes:
+        return []
+    if not _answer_yes_or_no(texts):
+        notes = {text for text in notes if text.strip() != NONE}
     return [text for text in texts if text in notes]
 
 
@@ -77,12 +82,6 @@ def warn_of_notes(texts: Sequence[str]) -> None:
         "again, or remove these rows and pass --partial (partial=True)."
     )
     warnings.warn(named(message), stacklevel=3)
-
-
-def _is_note(text: str, texts: Sequence[str]) -> bool:
-    if text == NONE:
-        return _answer_yes_or_no(texts)
-    return text in _NO_VALUE or _ERROR.match(text) is not None
 
 
 def _answer_yes_or_no(texts: Sequence[str]) -> bool:
