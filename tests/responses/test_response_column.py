@@ -172,6 +172,13 @@ def test_right_answers_alone_are_refused(dataset, name):
     assert accuracy(alone, dataset, text_column=name)[0] == 1.0
 
 
+def test_notes_beside_right_answers_are_no_responses(dataset):
+    rows = question_rows()
+    notes = [f"Seen by Ann, page {number}." for number in range(QUESTIONS)]
+    with pytest.raises(ValueError, match="'answer' is the right answer in all 60 rows"):
+        accuracy(merged(rows, answer=labels(rows), remark=notes), dataset)
+
+
 def test_an_honest_model_is_scored(dataset):
     rows = question_rows()
     for share in (0.9, 0.95):
