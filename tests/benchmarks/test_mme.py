@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import halluscope
+from halluscope import cli
 from halluscope.benchmarks.mme.metric import compute
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import BuildError
@@ -86,6 +87,15 @@ def test_the_authors_sample_has_the_scores_that_they_print():
         assert round(result[name], 2) == value
     assert result["hallucination"] == pytest.approx(411.67, abs=0.01)
     assert result["questions"] == 240 and result["images"] == 120
+
+
+@needs_upstream
+def test_scores_are_printed_as_points_and_shares_in_percent(capsys):
+    """A subtask's score is of 200 points."""
+    words = ["score", "mme", "--responses", UPSTREAM / "LaVIN", "--dataset", QUESTIONS, "--bootstrap", 0]
+    assert cli.main([*map(str, words), "--scores", "score/color", "accuracy/color"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("LaVIN  ")]
+    assert line.split() == ["LaVIN", "240", "75.000", "58.3"]
 
 
 @pytest.fixture(scope="module")
