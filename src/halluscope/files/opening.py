@@ -31,8 +31,8 @@ PACKED = ".gz"
 # The bytes that are read at a time
 CHUNK = 2**20
 
-# What is said of a name that an object has twice, and what to do about it
-TWICE = "occurs twice in one object"
+# What to do about a file that is not JSON, and about a name that an object in it has twice
+GET_AGAIN = "Get the file again."
 WRITE_ONCE = "Only one of its values would count: rename one, or leave it out."
 
 _GAP = re.compile(r"[ \t\n\r]*")
@@ -230,7 +230,8 @@ class _Stream:
                 if not is_cut or not self._read_on():
                     raise self._error(error.msg, self._next + distance) from error
             except (ValueError, RecursionError) as error:  # a name twice, or brackets nested thousands deep
-                raise self._error(str(error), self._next) from error
+                advice = WRITE_ONCE if isinstance(error, NameTwice) else GET_AGAIN
+                raise self._error(str(error), self._next, advice) from error
             else:
                 length = end - self._next
                 # a number may go on in the next piece
@@ -258,8 +259,7 @@ class _Stream:
     def _excerpt(self, index: int) -> str:
         return short_repr(self._text[index : index + 80])
 
-    def _error(self, problem: str, index: int) -> BuildError:
-        advice = WRITE_ONCE if TWICE in problem else "Get the file again."
+    def _error(self, problem: str, index: int, advice: str = GET_AGAIN) -> BuildError:
         return BuildError(
             f"{self._where} is not JSON, or is cut off: {problem} at character {self._passed + index + 1:,}; got "
             f"{self._excerpt(index)}. {advice}"
@@ -460,13 +460,13 @@ def parse(text: str, where: str, lean: Callable[[dict[str, Any]], Any] | None = 
     except (ValueError, RecursionError) as error:  # RecursionError: brackets nested thousands deep
         end = short_repr(text[-200:].strip()[-80:])
         raise BuildError(
-            f"{where} is not JSON, or is cut off: {error}; its end is {end}. {_advice(text, str(error))}"
+            f"{where} is not JSON, or is cut off: {error}; its end is {end}. {_advice(text, error)}"
         ) from error
 
 
-def _advice(text: str, problem: str) -> str:
+def _advice(text: str, error: Exception) -> str:
     """Say what to do about a text that is not JSON."""
-    if TWICE in problem:
+    if isinstance(error, NameTwice):
         return WRITE_ONCE
     if not text.strip("\0 \r\n\t"):
         return (
@@ -475,9 +475,9 @@ def _advice(text: str, problem: str) -> str:
         )
     if not text.lstrip().startswith(("{", "[")):
         return "Save it as JSON lines, or name a table .csv, .tsv, .parquet or .xlsx."
-    if "Extra data" in problem and text.rstrip().endswith("}"):
+    if "Extra data" in str(error) and text.rstrip().endswith("}"):
         return "If objects follow each other in it, write each on a line of its own, such as by `jq -c .`."
-    return "Get the file again."
+    return GET_AGAIN
 
 
 def values_in(text: str, where: str) -> list[Any]:
@@ -501,13 +501,17 @@ def values_in(text: str, where: str) -> list[Any]:
     return values
 
 
+class NameTwice(ValueError):
+    """An object has a name twice."""
+
+
 def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make a JSON object from its pairs, as the `object_pairs_hook` of `json.loads`."""
     content = {intern(name): value for name, value in pairs}  # a name that each row has is held once
     if len(content) < len(pairs):
         names = Counter(name for name, _ in pairs)
         twice = names.most_common(1)[0][0]
-        raise ValueError(f"{short_repr(twice)} {TWICE}")
+        raise NameTwice(f"{short_repr(twice)} occurs twice in one object")
     return content
 
 

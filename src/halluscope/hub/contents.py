@@ -42,9 +42,8 @@ FRAMEWORK = "halluscope"  # its entry in huggingface.js: CONTRIBUTING.md, "Relea
 
 PIN = r"\s*(?:# )?halluscope(?:\[[\w,]+\])?==(\S+)\s*"  # the line of REQUIREMENTS that states the version
 
-IN_A_CLONE = re.compile(
-    r"in a clone, after pip install \S+"
-)  # how a page in metrics/ says what its example needs
+# How a page in metrics/ says what its example needs
+IN_A_CLONE = re.compile(r"in a clone, after pip install \S+")
 
 GRADIO = "6.31.0"  # the version that the Hub installs for a Space; constraints.txt has the same
 

@@ -176,6 +176,7 @@ def _check_all_or_none(
 
 
 def _states_question(row: Mapping[str, Any]) -> bool:
+    """Whether a row says of which question it is, be it one that is scored or not."""
     return number_in(row.get(QUESTION_ID)) is not None
 
 
@@ -183,6 +184,9 @@ def _question_of(row: Any, known: Collection[Hashable], where: str) -> Hashable 
     """Return the id of the question that a row names; a completion's own id, such as "chatcmpl-1", is none."""
     if not isinstance(row, Mapping):
         return None
+    if _states_question(row):
+        question_id: Hashable = number_in(row[QUESTION_ID])
+        return question_id if is_among(question_id, known) else None
     named: dict[str, Hashable] = {}  # by column
     for column in COLUMNS:
         id = number_in(row.get(column))
@@ -190,8 +194,6 @@ def _question_of(row: Any, known: Collection[Hashable], where: str) -> Hashable 
             named[column] = id
     if not named:
         return None
-    if _states_question(row):
-        return named.get(QUESTION_ID)
     if len(set(named.values())) > 1:
         questions = " and ".join(f"{id!r} ({column})" for column, id in named.items())
         raise ValueError(

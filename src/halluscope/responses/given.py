@@ -125,12 +125,13 @@ def is_by_name(responses: Any) -> bool:
     """Whether these are the responses of several LVLMs by their names, not the texts or rows of one by id."""
     if not isinstance(responses, Mapping) or not responses:
         return False
-    _check_no_columns(responses)
     return all(_is_of_one(value) for value in responses.values())
 
 
-def _check_no_columns(responses: Mapping[Any, Any]) -> None:
+def check_no_columns(responses: Any) -> None:
     """Refuse a table that is written as its columns: each would be an LVLM."""
+    if not isinstance(responses, Mapping):
+        return
     has_columns = not responses.keys().isdisjoint(TEXTS) and not responses.keys().isdisjoint(IDS + QUESTIONS)
     if has_columns and all(isinstance(value, list | tuple) for value in responses.values()):
         columns = one_line(", ".join(map(str, responses)), 120)

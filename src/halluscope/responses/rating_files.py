@@ -58,8 +58,10 @@ def _rows_of_object(content: Mapping[str, Any], where: str, only: str) -> list[L
         row = row_of(value, place)
         if only and isinstance(row, int | float):
             row = {only: row}
-        if isinstance(row, Mapping) and ("id" not in row or reply_in(row, place) is not None):
-            row = dict(row, id=id)  # a completion's own id names no question
+        if isinstance(row, Mapping):
+            is_completion = reply_in(row, place) is not None  # its own id names no question
+            if is_completion or "id" not in row:
+                row = dict(row, id=id)
         rows.append((place, row))
     return rows
 

@@ -12,7 +12,7 @@ from halluscope.files.writing import check_new
 from halluscope.paths import path_of
 from halluscope.reporting.printed import Printed
 from halluscope.reporting.tables import Named, Notes, Table, Values, flat, without_intervals
-from halluscope.responses.given import is_by_name
+from halluscope.responses.given import check_no_columns, is_by_name
 from halluscope.runs.caveats import of_thoughts
 from halluscope.runs.comparing import Compared
 from halluscope.runs.comparing import compare as compare_runs
@@ -31,6 +31,7 @@ def score(name: str, responses: Any, dataset: Any, out: str | Path | None, optio
     if out is not None:
         kind("out", out, str | Path, "the name of a new folder")
         check_new(path_of(out))
+    check_no_columns(responses)
     is_of_several = is_by_name(responses)
     if is_of_several:
         files = list(responses.items())
